@@ -1,0 +1,1 @@
+#include "hlo/views.h"
