@@ -1,0 +1,74 @@
+// eightfold-worker JOB_FOLDER LIFELINE_FD: runs one job of pjrt::Compile (see job.h) in a process
+// of its own, since plugins abort on some inputs. Two processes: this one, which never loads a
+// plugin, supervises the one that does. It enforces the limits, and when the lifeline pipe closes,
+// which happens even if the parent is killed, it kills the other and removes the folder.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "pjrt/job.h"
+#include "pjrt/run_job.h"
+#include "pjrt/supervise.h"
+
+namespace eightfold::pjrt {
+namespace {
+
+// In the child: everything that the plugin prints goes to the log, and it dies with its supervisor.
+[[noreturn]] void RunInChild(const path& folder, const Job& job, pid_t supervisor) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(1);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  int log = open((folder / kLogFile).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) _exit(1);
+  const bool written = WriteAnswer(folder, RunJob(folder, job)).has_value();
+  fflush(nullptr);
+  // Without running destructors: a plugin's own are not safe at exit.
+  _exit(written ? 0 : 1);
+}
+
+int Main(const path& folder, int lifeline) {
+  Result<Job> job = ReadJob(folder);
+  if (!job) {
+    fmt::print(stderr, "{}\n", job.error().Format());
+    return 2;
+  }
+  BlockChildSignal();
+  const pid_t self = getpid();
+  const pid_t child = fork();
+  if (child < 0) return 1;
+  if (child == 0) {
+    close(lifeline);
+    RunInChild(folder, *job, self);
+  }
+  setpgid(child, child);
+  Limits limits{job->timeout_seconds, job->memory_limit_bytes};
+  std::optional<Outcome> outcome = Supervise(child, lifeline, limits);
+  if (!outcome) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    return 1;
+  }
+  return WriteOutcome(folder, *outcome) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace eightfold::pjrt
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fmt::print(stderr, "usage: eightfold-worker JOB_FOLDER LIFELINE_FD (run by eightfold)\n");
+    return 2;
+  }
+  return eightfold::pjrt::Main(argv[1], std::atoi(argv[2]));
+}
