@@ -32,6 +32,19 @@ std::string_view Cursor::String() const {
   return text;
 }
 
+bool IsAscii(std::string_view text) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  uint64_t seen = 0;
+  for (; end - at >= 8; at += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, at, 8);
+    seen |= eight;
+  }
+  for (; at != end; ++at) seen |= static_cast<uint64_t>(static_cast<unsigned char>(*at));
+  return (seen & 0x8080808080808080u) == 0;
+}
+
 bool IsUtf8(std::string_view text) {
   const char* at = text.data();
   const char* end = at + text.size();

@@ -23,15 +23,22 @@ enum class Type : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 
 // functions turn it into an Error or an `ok` flag.
 class Damage : public std::exception {
  public:
-  explicit Damage(std::string what) : what_(std::move(what)) {}
+  explicit Damage(std::string what, std::string next = {})
+      : what_(std::move(what)), next_(std::move(next)) {}
   const char* what() const noexcept override { return what_.c_str(); }
+  // Advice, as in Error.
+  const std::string& next() const { return next_; }
   // Field path from the message that was being read inwards, e.g. "layout.minor_to_major".
   const std::string& path() const { return path_; }
   // Called by each level that the exception passes on its way out.
-  void Prepend(const std::string& step) { path_ = path_.empty() ? step : step + "." + path_; }
+  void Prepend(const std::string& step) {
+    bool is_plain = path_.empty() || path_[0] == '[';
+    path_ = step + (is_plain ? "" : ".") + path_;
+  }
 
  private:
   std::string what_;
+  std::string next_;
   std::string path_;
 };
 
@@ -153,8 +160,16 @@ decltype(auto) Under(Step step, Body body) {
 }
 
 bool IsUtf8(std::string_view text);
+bool IsAscii(std::string_view text);
 // "varint", "length-delimited" …
 std::string_view Name(Type type);
+
+// How many values a packed list has.
+inline size_t CountInts(std::string_view packed) {
+  size_t count = 0;
+  for (char c : packed) count += static_cast<signed char>(c) >= 0;
+  return count;
+}
 
 // The wire form of a packed list.
 template <class Range>

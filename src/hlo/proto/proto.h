@@ -16,12 +16,14 @@ enum class ProtoKind { kModule, kHloProto, kModuleWithConfig };
 // How a writer numbers instructions and computations.
 enum class IdScheme {
   kPerComputation,  // computation index << 32 | local index: XLA from jaxlib 0.7.2 on
-  kSequential,      // one counter over the module, below 2^31: older versions; slow to load for newer ones
-  kKeep,            // the ids that the instructions carry
+  kSequential,  // one counter over the module, below 2^31: older versions; slow to load for newer
+                // ones
+  kKeep,        // the ids that the instructions carry
 };
 
-// Reads a HloModuleProto, HloProto or HloModuleProtoWithConfig, told apart by content. The module holds
-// views into `source`. Errors carry the field path. The result is not verified: see hlo/verifier.h.
+// Reads a HloModuleProto, HloProto or HloModuleProtoWithConfig, told apart by content. The module
+// holds views into `source`. Errors carry the field path. The result is not verified: see
+// hlo/verifier.h.
 Result<std::unique_ptr<Module>> ReadProto(std::shared_ptr<const Source> source);
 
 // Serializes as `kind`. Operands and callees are written before their users.

@@ -1,0 +1,77 @@
+#ifndef EIGHTFOLD_HLO_PROTO_READ_INSTRUCTION_H_
+#define EIGHTFOLD_HLO_PROTO_READ_INSTRUCTION_H_
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "hlo/module.h"
+#include "hlo/shape_codec.h"
+#include "hlo/wire.h"
+
+namespace eightfold::hlo {
+
+// The ids that an instruction names, as packed lists; they are looked up once all instructions of
+// the computation are known.
+struct InstructionLinks {
+  std::string_view operands;
+  std::string_view control_predecessors;
+};
+
+// The field that `cursor` is at, as the IR keeps it.
+Attribute ToAttribute(const wire::Cursor& cursor);
+
+// Decodes HloInstructionProto. Throws wire::Damage.
+class InstructionReader {
+ public:
+  using ComputationsById = std::unordered_map<int64_t, Computation*>;
+
+  InstructionReader(Module& module, const ComputationsById& computations)
+      : module_(module), computations_(computations), shapes_(module.shapes) {}
+
+  // Fills everything but what `links` stand for. `to.name` is set as soon as it is read.
+  void Read(std::string_view message, Instruction& to, InstructionLinks& links);
+
+ private:
+  // A message or packed list that may come in pieces; usually it is one, and not copied.
+  class Joined {
+   public:
+    void Clear();
+    void Append(std::string_view piece);
+    // The values of a list field, packed or not.
+    void AppendInts(const wire::Cursor& cursor);
+    bool IsEmpty() const { return view_.empty(); }
+    // Stays valid as long as the arena.
+    std::string_view Take(Arena& arena) const;
+
+   private:
+    std::string_view view_;
+    std::string owned_;
+  };
+
+  void ReadField(const wire::Cursor& cursor, Instruction& to);
+  void ReadAttribute(const wire::Cursor& cursor);
+  void TidyAttributes();
+  Attribute MergeRun(std::span<const Attribute> run, bool as_ints);
+  Opcode ReadOpcode(std::string_view name);
+  std::span<Computation*> ReadCalled(std::string_view ids);
+  Module& module_;
+  const ComputationsById& computations_;
+  ShapeDecoder shapes_;
+  Joined shape_, metadata_, called_, operands_, control_predecessors_;  // as read so far
+  std::vector<Attribute> attributes_;  // of the instruction being read
+  bool tidy_ = true;                   // attributes_ are grouped, in order and of the usual form
+  // A direct-mapped cache before FindOpcode: its key is a few bytes of the spelling.
+  struct KnownOpcode {
+    std::string_view name;
+    Opcode opcode{};
+  };
+  std::array<KnownOpcode, 512> opcodes_{};
+};
+
+}  // namespace eightfold::hlo
+
+#endif  // EIGHTFOLD_HLO_PROTO_READ_INSTRUCTION_H_

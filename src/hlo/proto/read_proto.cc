@@ -1,0 +1,314 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "hlo/proto/detect.h"
+#include "hlo/proto/fields.h"
+#include "hlo/proto/id_table.h"
+#include "hlo/proto/proto.h"
+#include "hlo/proto/read_instruction.h"
+#include "hlo/wire.h"
+
+namespace eightfold::hlo {
+namespace {
+
+using wire::Cursor;
+using wire::Damage;
+
+// Reads one file into a module. Works in two passes: the first finds the computations, their ids
+// and sizes, so that the second can point at callees that come later and allocate exactly.
+class Reader {
+ public:
+  explicit Reader(std::shared_ptr<const Source> source)
+      : module_(std::make_unique<Module>()), instructions_(*module_, by_id_) {
+    module_->source = std::move(source);
+  }
+
+  Result<std::unique_ptr<Module>> Run();
+
+ private:
+  void ReadOuter(std::string_view bytes, ProtoKind kind);
+  void ReadConfig(std::string_view message);
+  void ReadModule(std::string_view message);
+  void ReadModuleField(const Cursor& cursor);
+  void ScanComputations();
+  void ReadComputation(size_t index);
+  void ReadComputationField(const Cursor& cursor, Computation& to);
+  std::span<Instruction*> Resolve(std::string_view ids, std::string_view field);
+  void ReadSchedule();
+  void ReadSequence(std::string_view message);
+  Error ToError(const Damage& damage) const;
+
+  std::unique_ptr<Module> module_;
+  InstructionReader::ComputationsById by_id_;
+  InstructionReader instructions_;
+  std::vector<std::string_view> computation_wires_;
+  std::vector<size_t> instruction_counts_;
+  std::vector<std::string_view> schedules_;
+  int64_t entry_id_ = 0;
+  IdTable ids_;
+  std::vector<InstructionLinks> links_;
+  const Instruction* current_ = nullptr;  // for messages
+};
+
+Result<std::unique_ptr<Module>> Reader::Run() {
+  std::string_view bytes = module_->source->bytes();
+  std::string file = module_->source->name();
+  if (bytes.empty()) return Fail(Error{"the file is empty", {.file = file}});
+  auto kind = DetectProto(bytes);
+  if (!kind) {
+    return Fail(Error{
+        .what = "not an HLO proto: no computation with instructions is in it",
+        .where = {.file = file},
+        .next = "HloModuleProto, HloProto and HloModuleProtoWithConfig are read, serialized in "
+                "binary form"});
+  }
+  try {
+    ReadOuter(bytes, *kind);
+  } catch (const Damage& damage) {
+    return Fail(ToError(damage));
+  }
+  return std::move(module_);
+}
+
+Error Reader::ToError(const Damage& damage) const {
+  Error error{.what = damage.what(), .next = damage.next()};
+  if (current_ != nullptr && !current_->name.empty()) {
+    error.what += fmt::format(" (in instruction {})", current_->name);
+  }
+  error.where.file = module_->source->name();
+  error.where.field_path = damage.path();
+  return error;
+}
+
+void Reader::ReadOuter(std::string_view bytes, ProtoKind kind) {
+  if (kind == ProtoKind::kModule) return ReadModule(bytes);
+  std::string_view module;
+  for (Cursor cursor(bytes); cursor.Next();) {
+    if (cursor.field() == outer_field::kModule) {
+      module = wire::Under([] { return "hlo_module"; }, [&] { return cursor.Message(); });
+    } else if (cursor.field() == outer_field::kConfig && kind == ProtoKind::kModuleWithConfig) {
+      module_->has_config = true;
+      wire::Under([] { return "config"; }, [&] { ReadConfig(cursor.Message()); });
+    } else {
+      module_->outer.push_back(ToAttribute(cursor));
+    }
+  }
+  wire::Under([] { return "hlo_module"; }, [&] { ReadModule(module); });
+}
+
+void Reader::ReadConfig(std::string_view message) {
+  for (Cursor cursor(message); cursor.Next();) {
+    if (cursor.field() == config_field::kReplicaCount) {
+      module_->replica_count = cursor.Int();
+    } else if (cursor.field() == config_field::kNumPartitions) {
+      module_->num_partitions = cursor.Int();
+    } else {
+      module_->config.push_back(ToAttribute(cursor));
+    }
+  }
+}
+
+void Reader::ReadModule(std::string_view message) {
+  for (Cursor cursor(message); cursor.Next();) ReadModuleField(cursor);
+  ScanComputations();
+  for (size_t i = 0; i < computation_wires_.size(); ++i) {
+    wire::Under([&] { return fmt::format("computations[{}]", i); }, [&] { ReadComputation(i); });
+  }
+  auto entry = by_id_.find(entry_id_);
+  if (entry == by_id_.end()) {
+    Damage damage(fmt::format("{} is the id of no computation", entry_id_));
+    damage.Prepend("entry_computation_id");
+    throw damage;
+  }
+  module_->entry = entry->second;
+  Finish(*module_);
+  wire::Under([] { return "schedule"; }, [&] { ReadSchedule(); });
+}
+
+void Reader::ReadModuleField(const Cursor& cursor) {
+  switch (cursor.field()) {
+    case module_field::kName:
+      module_->name = wire::Under([] { return "name"; }, [&] { return cursor.String(); });
+      break;
+    case module_field::kEntryComputationName:
+      wire::Under([] { return "entry_computation_name"; }, [&] { cursor.String(); });
+      break;
+    case module_field::kComputations:
+      computation_wires_.push_back(
+          wire::Under([&] { return fmt::format("computations[{}]", computation_wires_.size()); },
+                      [&] { return cursor.Message(); }));
+      break;
+    case module_field::kEntryComputationId:
+      entry_id_ = wire::Under([] { return "entry_computation_id"; }, [&] { return cursor.Int(); });
+      break;
+    case module_field::kSchedule:
+      module_->is_scheduled = true;
+      schedules_.push_back(
+          wire::Under([] { return "schedule"; }, [&] { return cursor.Message(); }));
+      break;
+    default:
+      module_->attributes.push_back(ToAttribute(cursor));
+  }
+}
+
+void Reader::ScanComputations() {
+  Arena& arena = module_->arena;
+  size_t count = computation_wires_.size();
+  module_->computations = arena.NewArray<Computation*>(count);
+  by_id_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    auto* computation = arena.New<Computation>();
+    module_->computations[i] = computation;
+    wire::Under(
+        [&] { return fmt::format("computations[{}]", i); },
+        [&] {
+          size_t instructions = 0;
+          for (Cursor cursor(computation_wires_[i]); cursor.Next();) {
+            if (cursor.field() == computation_field::kInstructions) ++instructions;
+            if (cursor.field() == computation_field::kId) computation->id = cursor.Int();
+          }
+          if (!by_id_.emplace(computation->id, computation).second) {
+            throw Damage(fmt::format("has the id {} of an earlier computation", computation->id));
+          }
+          computation->instructions = arena.NewArray<Instruction*>(instructions);
+        });
+  }
+}
+
+void Reader::ReadComputation(size_t index) {
+  Computation& to = *module_->computations[index];
+  links_.resize(to.instructions.size());
+  std::vector<Attribute> attributes;
+  int64_t root_id = 0;
+  size_t next = 0;
+  for (Cursor cursor(computation_wires_[index]); cursor.Next();) {
+    switch (cursor.field()) {
+      case computation_field::kInstructions: {
+        auto* instruction = module_->arena.New<Instruction>();
+        current_ = instruction;
+        to.instructions[next] = instruction;
+        wire::Under([&] { return fmt::format("instructions[{}]", next); },
+                    [&] { instructions_.Read(cursor.Message(), *instruction, links_[next]); });
+        current_ = nullptr;
+        ++next;
+        break;
+      }
+      case computation_field::kRootId:
+        root_id = wire::Under([] { return "root_id"; }, [&] { return cursor.Int(); });
+        break;
+      case computation_field::kName:
+      case computation_field::kId:
+      case computation_field::kIsFusionComputation:
+      case computation_field::kExecutionThread:
+        ReadComputationField(cursor, to);
+        break;
+      default:
+        attributes.push_back(ToAttribute(cursor));
+    }
+  }
+  to.attributes = module_->arena.Copy(attributes);
+  if (to.instructions.empty()) throw Damage("has no instructions");
+  ids_.Build(to.instructions);
+  for (size_t i = 0; i < to.instructions.size(); ++i) {
+    Instruction& instruction = *to.instructions[i];
+    current_ = &instruction;
+    wire::Under([&] { return fmt::format("instructions[{}]", i); },
+                [&] {
+                  instruction.operands = Resolve(links_[i].operands, "operand_ids");
+                  instruction.control_predecessors =
+                      Resolve(links_[i].control_predecessors, "control_predecessor_ids");
+                });
+  }
+  current_ = nullptr;
+  to.root = ids_.Find(root_id);
+  if (to.root == nullptr) {
+    throw Damage(
+        fmt::format("the root's id {} is the id of no instruction in {}", root_id, to.name));
+  }
+}
+
+void Reader::ReadComputationField(const Cursor& cursor, Computation& to) {
+  switch (cursor.field()) {
+    case computation_field::kName:
+      to.name = wire::Under([] { return "name"; }, [&] { return cursor.String(); });
+      break;
+    case computation_field::kExecutionThread:
+      to.execution_thread =
+          wire::Under([] { return "execution_thread"; }, [&] { return cursor.String(); });
+      break;
+    default:
+      // The id is known from the scan; whether it is a fusion follows from its callers.
+      cursor.Int();
+  }
+}
+
+std::span<Instruction*> Reader::Resolve(std::string_view ids, std::string_view field) {
+  std::span<Instruction*> found = module_->arena.NewArray<Instruction*>(wire::CountInts(ids));
+  const char* at = ids.data();
+  const char* end = at + ids.size();
+  for (Instruction*& instruction : found) {
+    auto id = static_cast<int64_t>(wire::Varint(at, end));
+    instruction = ids_.Find(id);
+    if (instruction == nullptr) {
+      Damage damage(fmt::format("{} is the id of no instruction in the computation", id));
+      damage.Prepend(fmt::format("{}[{}]", field, &instruction - found.data()));
+      throw damage;
+    }
+  }
+  return found;
+}
+
+void Reader::ReadSchedule() {
+  size_t index = 0;
+  for (std::string_view schedule : schedules_) {
+    for (Cursor cursor(schedule); cursor.Next();) {
+      if (cursor.field() != schedule_field::kSequences) continue;
+      wire::Under([&] { return fmt::format("sequences[{}]", index); },
+                  [&] { ReadSequence(cursor.Message()); });
+      ++index;
+    }
+  }
+}
+
+void Reader::ReadSequence(std::string_view message) {
+  int64_t key = 0;
+  std::string ids;
+  for (Cursor entry(message); entry.Next();) {
+    if (entry.field() == schedule_field::kKey) key = entry.Int();
+    if (entry.field() != schedule_field::kValue) continue;
+    for (Cursor sequence(entry.Message()); sequence.Next();) {
+      if (sequence.field() != schedule_field::kInstructionIds) continue;
+      sequence.Ints(
+          [&](int64_t id) { protozero::add_varint_to_buffer(&ids, static_cast<uint64_t>(id)); });
+    }
+  }
+  auto found = by_id_.find(key);
+  if (found == by_id_.end()) {
+    throw Damage(fmt::format("its key {} is the id of no computation", key));
+  }
+  Computation& computation = *found->second;
+  ids_.Build(computation.instructions);
+  computation.schedule = Resolve(ids, "value.instruction_ids");
+  std::vector<bool> seen(computation.instructions.size());
+  for (const Instruction* instruction : computation.schedule) {
+    if (seen[instruction->index]) {
+      throw Damage(fmt::format("{} of {} is in it twice", instruction->name, computation.name));
+    }
+    seen[instruction->index] = true;
+  }
+  if (computation.schedule.size() != computation.instructions.size()) {
+    throw Damage(fmt::format("it has {} of the {} instructions of {}", computation.schedule.size(),
+                             computation.instructions.size(), computation.name));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> ReadProto(std::shared_ptr<const Source> source) {
+  return Reader(std::move(source)).Run();
+}
+
+}  // namespace eightfold::hlo
