@@ -1,0 +1,121 @@
+#include "cli/compiling.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "cli/terminal.h"
+#include "hlo/proto/proto.h"
+#include "hlo/verifier.h"
+
+namespace eightfold::cli {
+namespace {
+
+// From this version on XLA numbers instructions within their computation; before, it aborts on ids
+// of more than 31 bits.
+constexpr target::PluginVersion kFirstWithLocalIds{{0, 7, 2, 0}};
+
+hlo::IdScheme IdsFor(const target::PluginVersion& version) {
+  return version < kFirstWithLocalIds ? hlo::IdScheme::kSequential : hlo::IdScheme::kPerComputation;
+}
+
+// "mhlo.num_partitions = 8 : i32" among the attributes of a StableHLO text's module; 0: not there.
+int AttributeOfStableHlo(std::string_view text, std::string_view name) {
+  std::string_view header = text.substr(0, text.find('\n', text.find("module")));
+  size_t at = header.find(name);
+  if (at == std::string_view::npos) return 0;
+  header.remove_prefix(at + name.size());
+  header.remove_prefix(std::min(header.size(), header.find_first_not_of(" =")));
+  int value = 0;
+  std::from_chars(header.data(), header.data() + header.size(), value);
+  return value;
+}
+
+Result<void> PrepareHlo(const Input& input, const Compiler& compiler, Prepared& prepared) {
+  EF_TRY(prepared.module, LoadModule(input));
+  EF_TRY(std::string bytes, hlo::WriteProto(*prepared.module, hlo::ProtoKind::kModule,
+                                            IdsFor(compiler.plugin.version)));
+  prepared.bytes = std::make_unique<std::string>(std::move(bytes));
+  prepared.request.program = *prepared.bytes;
+  prepared.request.num_partitions = static_cast<int>(prepared.module->num_partitions);
+  prepared.request.num_replicas = static_cast<int>(prepared.module->replica_count);
+  return {};
+}
+
+Result<void> PrepareRaw(const Input& input, Prepared& prepared) {
+  if (input.kind == InputKind::kHloText) {
+    return Fail(fmt::format("{} is HLO text, which no plugin takes as it is", input.source->name()),
+                "leave out --raw, or make a proto first: eightfold convert IN.hlo OUT.pb");
+  }
+  prepared.request.program = input.source->bytes();
+  return {};
+}
+
+}  // namespace
+
+Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const CompileFlags& flags,
+                         const PrepareOptions& options) {
+  if (input.kind == InputKind::kDumpDirectory) {
+    return Fail(fmt::format("{} is a directory", input.path), "name one of the files in it");
+  }
+  Prepared prepared;
+  prepared.source = input.source;
+  pjrt::CompileRequest& request = prepared.request;
+  request.program_name = input.source->name();
+  request.plugin = compiler.plugin;
+  request.gpu = compiler.gpu;
+  request.dump_dir = options.dump_dir;
+  request.timeout = std::chrono::seconds(static_cast<int64_t>(flags.timeout_seconds));
+  request.memory_limit_bytes = static_cast<uint64_t>(flags.memory_gib * (1 << 30));
+  bool stable_hlo =
+      input.kind == InputKind::kStableHloText || input.kind == InputKind::kStableHloBytecode;
+  if (stable_hlo) {
+    request.format = pjrt::CompileRequest::Format::kMlir;
+    request.program = input.source->bytes();
+    if (input.kind == InputKind::kStableHloText) {
+      request.num_partitions =
+          std::max(1, AttributeOfStableHlo(request.program, "mhlo.num_partitions"));
+      request.num_replicas =
+          std::max(1, AttributeOfStableHlo(request.program, "mhlo.num_replicas"));
+    }
+  } else {
+    EF_CHECK_OK(options.raw ? PrepareRaw(input, prepared) : PrepareHlo(input, compiler, prepared));
+  }
+  if (flags.partitions != 0) request.num_partitions = flags.partitions;
+  return prepared;
+}
+
+Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
+                                                const CompileFlags& flags) {
+  Progress progress(fmt::format("compiling {} with {}", prepared.request.program_name,
+                                prepared.request.plugin.Name()),
+                    !flags.quiet);
+  std::mutex mutex;
+  std::condition_variable_any done;
+  std::jthread clock([&](const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    while (!done.wait_for(lock, stop, std::chrono::milliseconds(250),
+                          [&] { return stop.stop_requested(); })) {
+      progress.Update(-1);
+    }
+  });
+  auto result = pjrt::Compile(prepared.request);
+  clock.request_stop();
+  clock.join();
+  if (result && flags.verbose) fmt::print(stderr, "{}", result->log);
+  return result;
+}
+
+Result<std::unique_ptr<hlo::Module>> ReadCompiled(const pjrt::CompileResult& result,
+                                                  const std::string& program_name) {
+  auto source = Source::FromBytes(fmt::format("{} (compiled)", program_name), result.after);
+  EF_TRY(std::unique_ptr<hlo::Module> module, hlo::ReadProto(std::move(source)));
+  EF_CHECK_OK(hlo::Verify(*module));
+  return module;
+}
+
+}  // namespace eightfold::cli

@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/verb.h"
+#include "pjrt/fetch.h"
+#include "pjrt/plugin.h"
+
+namespace eightfold::cli {
+namespace {
+
+struct FetchOptions {
+  std::string version;
+  int cuda = 12;
+};
+
+Result<ExitCode> List() {
+  std::vector<pjrt::Plugin> plugins = pjrt::ListPlugins();
+  if (plugins.empty()) {
+    fmt::print("no plugin in {}\n  to get one: eightfold plugins fetch 0.10.2\n",
+               (pjrt::CacheFolder() / "plugins").string());
+  }
+  for (const pjrt::Plugin& plugin : plugins) {
+    fmt::print("{:<28}  {}\n", plugin.Name(), plugin.path);
+  }
+  return ExitCode::kClean;
+}
+
+std::string Megabytes(uint64_t bytes) {
+  return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+Result<ExitCode> Fetch(const FetchOptions& options) {
+  Progress progress(fmt::format("fetching jax-cuda{}-pjrt {}", options.cuda, options.version));
+  auto show = [&progress](uint64_t done, std::optional<uint64_t> total) {
+    if (!total || *total == 0) return progress.Update(-1, Megabytes(done));
+    progress.Update(static_cast<double>(done) / static_cast<double>(*total),
+                    fmt::format("{} of {}", Megabytes(done), Megabytes(*total)));
+  };
+  EF_TRY(pjrt::Plugin plugin, pjrt::FetchPlugin(options.version, options.cuda, show));
+  progress.Close();
+  fmt::print("{}  {}\n", plugin.Name(), plugin.path);
+  return ExitCode::kClean;
+}
+
+}  // namespace
+
+void RegisterPlugins(CLI::App& app, Command& command) {
+  CLI::App* verb =
+      AddVerb(app, command, "plugins", "List the compiler plugins in the cache, or get one",
+              {"eightfold plugins list", "eightfold plugins fetch 0.10.2 --cuda 13"});
+  verb->add_subcommand("list", "List the cached plugins, newest first (the default)");
+  CLI::App* fetch =
+      verb->add_subcommand("fetch", "Get a version of the plugin from PyPI, with pip");
+  auto options = std::make_shared<FetchOptions>();
+  fetch->add_option("VERSION", options->version, "a release of jax-cuda12-pjrt, such as 0.10.2")
+      ->required();
+  fetch->add_option("--cuda", options->cuda, "CUDA version that the plugin is built for: 12 or 13")
+      ->type_name("N")
+      ->check(CLI::IsMember({12, 13}).description(""))
+      ->capture_default_str();
+  fetch->footer(
+      "Examples:\n  eightfold plugins fetch 0.10.2\n  eightfold plugins fetch 0.12.0.1 --cuda "
+      "13\n\n"
+      "Exit codes: 0 it is in the cache, 2 bad usage or not to be had");
+  verb->callback([verb, fetch, options, &command] {
+    if (fetch->parsed()) {
+      command.run = [options] { return Fetch(*options); };
+    } else {
+      command.run = List;
+    }
+  });
+}
+
+}  // namespace eightfold::cli
