@@ -1,0 +1,20 @@
+#ifndef EIGHTFOLD_CENSUS_FIND_KERNELS_H_
+#define EIGHTFOLD_CENSUS_FIND_KERNELS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "census/kernel.h"
+
+namespace eightfold::census {
+
+// Every kernel of every computation in `graph`, in the order of its computations and their
+// instructions. Frames and metadata are filled in; what the kernels asked for is not.
+std::vector<Kernel> FindKernels(const hlo::Module& module, const CallGraph& graph);
+
+// True for custom calls that do matrix math.
+bool IsMatrixCall(std::string_view custom_call_target);
+
+}  // namespace eightfold::census
+
+#endif  // EIGHTFOLD_CENSUS_FIND_KERNELS_H_
