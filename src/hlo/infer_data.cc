@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <protozero/pbf_reader.hpp>
 
 #include "hlo/infer_internal.h"
+#include "hlo/wire.h"
 
 namespace eightfold::hlo {
 namespace {
@@ -27,42 +27,21 @@ struct GatherDimensions {
   int64_t index_vector_dim = 0;
 };
 
-GatherDimensions DecodeGather(std::string_view wire) {
+GatherDimensions DecodeGather(std::string_view message) {
   GatherDimensions dims;
-  auto add = [](std::vector<int64_t>& to, protozero::pbf_reader& reader) {
-    if (reader.wire_type() == protozero::pbf_wire_type::varint) {
-      to.push_back(reader.get_int64());
-      return;
-    }
-    for (int64_t value : reader.get_packed_int64()) to.push_back(value);
+  auto add = [](const wire::Cursor& cursor, std::vector<int64_t>& to) {
+    cursor.Ints([&](int64_t value) { to.push_back(value); });
   };
   try {
-    protozero::pbf_reader reader(wire.data(), wire.size());
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1:
-          add(dims.offset, reader);
-          break;
-        case 2:
-          add(dims.collapsed, reader);
-          break;
-        case 3:
-          add(dims.start_index_map, reader);
-          break;
-        case 4:
-          dims.index_vector_dim = reader.get_int64();
-          break;
-        case 5:
-          add(dims.operand_batching, reader);
-          break;
-        case 6:
-          add(dims.indices_batching, reader);
-          break;
-        default:
-          reader.skip();
-      }
+    for (wire::Cursor cursor(message); cursor.Next();) {
+      if (cursor.field() == 1) add(cursor, dims.offset);
+      if (cursor.field() == 2) add(cursor, dims.collapsed);
+      if (cursor.field() == 3) add(cursor, dims.start_index_map);
+      if (cursor.field() == 4) dims.index_vector_dim = cursor.Int();
+      if (cursor.field() == 5) add(cursor, dims.operand_batching);
+      if (cursor.field() == 6) add(cursor, dims.indices_batching);
     }
-  } catch (const protozero::exception&) {
+  } catch (const wire::Damage&) {
     dims.ok = false;
   }
   return dims;

@@ -344,6 +344,22 @@ const Shape* Materialize(ShapeTable& shapes, const InferredShape& inferred) {
   return shapes.Intern(shape);
 }
 
+// Inferred tuples of tuples share their elements, so a short text could stand for 2^60 of them;
+// whoever walks or prints such a shape would never end.
+constexpr size_t kMostLeaves = 1 << 16;
+
+bool IsTooWide(const Shape& shape) {
+  std::vector<const Shape*> pending = {&shape};
+  size_t seen = 0;
+  while (!pending.empty() && seen <= kMostLeaves) {
+    const Shape* at = pending.back();
+    pending.pop_back();
+    ++seen;
+    pending.insert(pending.end(), at->tuple.begin(), at->tuple.end());
+  }
+  return seen > kMostLeaves;
+}
+
 }  // namespace
 
 InferredShape ArrayLike(const Shape& like, PrimitiveType type) {
@@ -448,7 +464,12 @@ Result<InferredShape> Infer(const Instruction& instruction) {
 
 Result<const Shape*> InferShape(Module& module, const Instruction& instruction) {
   EF_TRY(InferredShape inferred, Infer(instruction));
-  return Materialize(module.shapes, inferred);
+  const Shape* shape = Materialize(module.shapes, inferred);
+  if (inferred.type == PrimitiveType::kTuple && inferred.whole == nullptr && IsTooWide(*shape)) {
+    return Fail(fmt::format("a tuple of more than {} arrays", kMostLeaves),
+                "tuples of tuples that double in every step are not programs");
+  }
+  return shape;
 }
 
 std::string ToString(const InferredShape& shape) {
