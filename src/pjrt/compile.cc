@@ -26,7 +26,16 @@ constexpr std::string_view kAfterDump = "_gpu_after_optimizations.hlo.pb";
 
 // Plugins before 0.9 cannot hand over the compiled module; its dump can be read instead.
 bool HandsOverModule(const Plugin& plugin) {
-  return plugin.version >= target::PluginVersion{0, 9, 0};
+  return plugin.version >= target::PluginVersion{{0, 9, 0}};
+}
+
+// Whether the program's shardings are Shardy's (JAX's default since 0.7) rather than GSPMD's: XLA
+// must be told, and rejects the program when told wrongly.
+bool UsesShardy(std::string_view program) {
+  constexpr std::string_view kBytecode = "ML\xefR";
+  if (program.starts_with(kBytecode)) return program.find("sdy") != std::string_view::npos;
+  return program.find("xla.sdy.") != std::string_view::npos ||
+         program.find("sdy.mesh") != std::string_view::npos;
 }
 
 // A serialized CompileOptionsProto. Nothing else is set, so that the plugin's own defaults hold.
@@ -35,7 +44,10 @@ std::string CompileOptions(const CompileRequest& request) {
   protozero::pbf_writer build(build_options);
   build.add_int64(4, request.num_replicas);
   build.add_int64(5, request.num_partitions);
-  if (request.num_partitions > 1) build.add_bool(6, true);  // use_spmd_partitioning
+  if (request.num_partitions > 1) {
+    build.add_bool(6, true);                                    // use_spmd_partitioning
+    if (UsesShardy(request.program)) build.add_bool(19, true);  // use_shardy_partitioner
+  }
   std::string options;
   protozero::pbf_writer(options).add_message(3, build_options);
   return options;

@@ -18,9 +18,12 @@ struct Known {
 };
 constexpr Known kKnown[] = {
     {"unique_id_", "this version cannot take 64-bit instruction ids; try --plugin 0.9.2 or newer"},
+    {"vector::_M_default_append",
+     "an instruction id far above the others makes XLA allocate a huge table: leave out --raw to "
+     "renumber them"},
     {"bad_alloc",
-     "an instruction id far above the others makes XLA allocate a huge table: renumber "
-     "the ids (leave out --raw), or raise the memory limit"},
+     "it ran into the memory limit (--memory-limit raises it); an instruction id far "
+     "above the others makes XLA allocate a huge table: leave out --raw to renumber them"},
     {"Unknown flag", "check XLA_FLAGS: each plugin version knows other flags"},
     {"GpuTargetConfigProto",
      "this version does not know a field of the target config; the log (-v) "
@@ -114,6 +117,7 @@ std::string LastWords(std::string_view log) {
     log.remove_prefix(std::min(end + 1, log.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (IsNoise(line)) continue;
+    line.remove_prefix(line.find_first_not_of(" \t"));
     last = line;
     if (IsFatal(line)) fatal = line;
   }

@@ -19,6 +19,18 @@
 namespace eightfold::pjrt {
 namespace {
 
+// Over the limit, allocations fail at once, before a table of 30 GB starts to fill the machine. The
+// supervisor watches what is resident; this is a backstop, so it leaves room for what the plugin
+// maps but hardly touches. ASan's shadow memory would count too.
+void CapAllocations([[maybe_unused]] uint64_t limit_bytes) {
+#ifndef __SANITIZE_ADDRESS__
+  constexpr rlim_t kSlack = rlim_t{256} << 20;
+  if (limit_bytes == 0) return;
+  const rlimit data{limit_bytes + kSlack, limit_bytes + kSlack};
+  setrlimit(RLIMIT_DATA, &data);
+#endif
+}
+
 // In the child: everything that the plugin prints goes to the log, and it dies with its supervisor.
 [[noreturn]] void RunInChild(const path& folder, const Job& job, pid_t supervisor) {
   setpgid(0, 0);
@@ -26,6 +38,7 @@ namespace {
   if (getppid() != supervisor) _exit(1);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  CapAllocations(job.memory_limit_bytes);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -40,9 +40,10 @@ std::string Gpu::Architecture() const {
 }
 
 std::string WriteTargetConfig(const Gpu& gpu, const PluginVersion& version) {
-  // What was seen to hold, release by release, is in tests/target/plugin_test.cc.
-  const bool knows_dnn_version = version >= PluginVersion{0, 10, 2};
-  const bool knows_dnn_version_info = version < PluginVersion{0, 12, 0};
+  // What was seen to hold, release by release, is in tests/pjrt/plugin_test.cc.
+  const bool knows_feature_extension = version >= PluginVersion{{0, 7, 2}};
+  const bool knows_dnn_version = version >= PluginVersion{{0, 10, 0}};
+  const bool knows_dnn_version_info = version < PluginVersion{{0, 12, 0}};
   std::string out = "gpu_device_info {\n";
   for (const DeviceField& field : kDeviceFields) {
     if (int64_t value = gpu.*field.member; value != 0) {
@@ -52,7 +53,9 @@ std::string WriteTargetConfig(const Gpu& gpu, const PluginVersion& version) {
   if (gpu.clock_rate_ghz != 0) out += fmt::format("  clock_rate_ghz: {}\n", gpu.clock_rate_ghz);
   out += fmt::format("  cuda_compute_capability {{ major: {} minor: {}{} }}\n",
                      gpu.compute_capability_major, gpu.compute_capability_minor,
-                     gpu.accelerated_features ? " feature_extension: ACCELERATED_FEATURES" : "");
+                     gpu.accelerated_features && knows_feature_extension
+                         ? " feature_extension: ACCELERATED_FEATURES"
+                         : "");
   const auto& dnn = gpu.cudnn_version;
   if (knows_dnn_version && dnn[0] != 0) {
     out += fmt::format("  dnn_version: \"{}.{}.{}\"\n", dnn[0], dnn[1], dnn[2]);

@@ -114,7 +114,8 @@ Result<void> ConfigReader::ReadVersion(const TextField& field, std::array<int64_
 Result<void> ConfigReader::ReadDnnVersion(const TextField& field) {
   EF_CHECK_OK(Expect(field, Kind::kString, "a string such as \"9.10.0\""));
   PluginVersion version = PluginVersion::Parse(field.string);
-  if (version.parts[0] == 0) {
+  if (version.parts[0] == 0 ||
+      *std::max_element(version.parts.begin(), version.parts.end()) > kInt32) {
     return FailAt(source_, field.text, "dnn_version must look like \"9.10.0\"");
   }
   gpu_.cudnn_version = {version.parts[0], version.parts[1], version.parts[2]};

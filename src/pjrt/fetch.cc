@@ -1,0 +1,96 @@
+#include "pjrt/fetch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "pjrt/pip.h"
+#include "pjrt/plugin_layout.h"
+
+namespace eightfold::pjrt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An exclusive lock between processes, held as long as the object lives.
+class FileLock {
+ public:
+  static Result<FileLock> Take(const fs::path& file) {
+    const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return Fail(fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)));
+    while (flock(fd, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      close(fd);
+      return Fail(fmt::format("cannot lock {}: {}", file.string(), std::strerror(errno)));
+    }
+    return FileLock(fd);
+  }
+  FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+bool IsVersion(const std::string& text) {
+  return !text.empty() && text[0] >= '0' && text[0] <= '9' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.';
+         });
+}
+
+// Downloads and unpacks below `partial`. A wheel left by an interrupted fetch that turns out to be
+// damaged is thrown away and downloaded again, once.
+Result<fs::path> Prepare(const fs::path& partial, const std::string& package,
+                         const std::string& version, const FetchProgress& progress) {
+  const fs::path unpacked = partial / "unpacked";
+  for (bool retried = false;; retried = true) {
+    std::error_code error;
+    fs::remove_all(unpacked, error);
+    EF_TRY(fs::path wheel, DownloadWheel(partial, package, version, progress));
+    Result<void> done = UnpackWheel(wheel, unpacked);
+    if (done && LibraryIn(unpacked)) return unpacked;
+    if (retried) {
+      if (!done) return Fail(std::move(done).error());
+      return Fail(fmt::format("{} has no plugin library", wheel.filename().string()));
+    }
+    fs::remove(wheel, error);
+  }
+}
+
+}  // namespace
+
+Result<Plugin> FetchPlugin(const std::string& version, int cuda, const FetchProgress& progress) {
+  if (!IsVersion(version)) {
+    return Fail(fmt::format("{} is not a version", version), "versions look like 0.10.2");
+  }
+  const std::string package = PackageName(std::to_string(cuda));
+  const std::string name = fmt::format("{}-{}", package, version);
+  const fs::path plugins = CacheFolder() / "plugins";
+  std::error_code error;
+  fs::create_directories(plugins, error);
+  if (error) return Fail(fmt::format("cannot create {}: {}", plugins.string(), error.message()));
+  EF_TRY(FileLock lock, FileLock::Take(plugins / fmt::format(".lock-{}", name)));
+  const fs::path final = plugins / name;
+  if (!LibraryIn(final)) {
+    const fs::path partial = plugins / fmt::format(".partial-{}", name);
+    fs::create_directories(partial, error);
+    EF_TRY(fs::path unpacked, Prepare(partial, package, version, progress));
+    fs::remove_all(final, error);  // what an older program may have left without a library
+    fs::rename(unpacked, final, error);
+    if (error) return Fail(fmt::format("cannot create {}: {}", final.string(), error.message()));
+    fs::remove_all(partial, error);
+  }
+  return FindPlugin(LibraryIn(final)->string());
+}
+
+}  // namespace eightfold::pjrt

@@ -1,0 +1,1 @@
+extern "C" int NothingToSeeHere() { return 8; }
