@@ -7,8 +7,8 @@
 
 using namespace eightfold;
 
-// Any bytes give a module or an error. A module that verifies can be written both ways, and its text
-// reads back.
+// Any bytes give a module or an error. A module that verifies can be written both ways, and its
+// text reads back.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   auto module = hlo::ReadText(Source::FromBytes("input", std::move(bytes)));
