@@ -54,8 +54,15 @@ std::string CompileOptions(const CompileRequest& request) {
 }
 
 std::string XlaFlags(const CompileRequest& request, const std::string& dump_dir) {
-  const char* environment = std::getenv("XLA_FLAGS");
-  std::string flags = environment == nullptr ? "" : environment;
+  // Later flags win: the user's own over ours, except where our results depend on them.
+  std::string flags;
+  if (!HandsOverModule(request.plugin)) {
+    // These releases insist on autotuning matmuls, for which they lack the device.
+    flags = "--xla_gpu_autotune_level=0 ";
+  }
+  if (const char* environment = std::getenv("XLA_FLAGS"); environment != nullptr) {
+    flags += environment;
+  }
   for (const std::string& flag : request.xla_flags) flags += " " + flag;
   if (!dump_dir.empty())
     flags += fmt::format(" --xla_dump_to={} --xla_dump_hlo_as_proto", dump_dir);

@@ -58,6 +58,8 @@ Result<pid_t> StartPython(std::vector<std::string> arguments, const fs::path& ou
     if (std::strncmp(*entry, "TMPDIR=", 7) != 0) variables.emplace_back(*entry);
   }
   variables.push_back("TMPDIR=" + temp.string());
+  // pip 25.1 and newer then go on with a download that broke off; older ones ignore it.
+  variables.emplace_back("PIP_RESUME_RETRIES=10");
   const auto pointers = [](std::vector<std::string>& strings) {
     std::vector<char*> all;
     for (std::string& string : strings) all.push_back(string.data());

@@ -115,6 +115,17 @@ TEST(OldPlugins, LargeInstructionIdsAbort062) {
   EXPECT_THAT(result.error().next, HasSubstr("try --plugin 0.9.2 or newer"));
 }
 
+TEST(OldPlugins, Take32BitIdsAndNeedNoAutotuning) {
+  uint64_t next = 1;
+  std::map<uint64_t, uint64_t> names;
+  const std::string program = RenameInstructions(ReadProgram("move.pb"), [&](uint64_t id) {
+    return names.try_emplace(id, next).second ? next++ : names.at(id);
+  });
+  Result<CompileResult> result = Compile(Request("move.pb", program, "0.6.2", "h100"));
+  ASSERT_TRUE(result) << result.error().Format();
+  EXPECT_EQ(CountCalls(result->after, kGraph), 20);
+}
+
 // XLA sizes a table by the largest local id: 2^31-1 is more than a vector can hold, 5·10^8 more
 // than the limit allows.
 TEST(HugeInstructionIds, AbortThePluginWithinTheMemoryLimit) {
