@@ -24,6 +24,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "eightfold " EIGHTFOLD_VERSION);
   app.footer("eightfold COMMAND --help shows its options and two examples.");
   Command command;
+  RegisterAudit(app, command);
+  RegisterCensus(app, command);
   RegisterCompile(app, command);
   RegisterConvert(app, command);
   RegisterTargets(app, command);

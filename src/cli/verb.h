@@ -20,6 +20,8 @@ struct Command {
 
 // Each verb has one file, named after it, that defines this one function: it adds the subcommand
 // with its options. To add a verb, declare it here and list it in main.cc.
+void RegisterAudit(CLI::App& app, Command& command);
+void RegisterCensus(CLI::App& app, Command& command);
 void RegisterCompile(CLI::App& app, Command& command);
 void RegisterConvert(CLI::App& app, Command& command);
 void RegisterTargets(CLI::App& app, Command& command);
@@ -30,6 +32,11 @@ void RegisterPlugins(CLI::App& app, Command& command);
 CLI::App* AddVerb(CLI::App& app, Command& command, const std::string& name,
                   const std::string& description, const std::vector<std::string>& examples,
                   const std::string& exit_codes = "");
+
+// The exit codes of verbs that report findings.
+inline constexpr char kReportExitCodes[] =
+    "0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 the compiler failed or "
+    "crashed";
 
 // The exit codes of verbs that compile but have no findings.
 inline constexpr char kCompilerExitCodes[] =

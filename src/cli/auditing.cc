@@ -1,0 +1,195 @@
+#include "cli/auditing.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/source.h"
+#include "census/census.h"
+#include "census/find_kernels.h"
+#include "cli/compiling.h"
+#include "cli/dump_dir.h"
+#include "cli/terminal.h"
+#include "diagnose/diagnose.h"
+#include "hlo/proto/proto.h"
+#include "hlo/verifier.h"
+#include "report/json.h"
+#include "report/table.h"
+
+namespace eightfold::cli {
+namespace {
+
+using ModulePtr = std::shared_ptr<const hlo::Module>;
+
+constexpr char kTritonOff[] = "--xla_gpu_enable_triton_gemm=false";
+
+std::array<int, 3> FirstThree(const target::PluginVersion& version) {
+  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
+          static_cast<int>(version.parts[2])};
+}
+
+diagnose::Setting SettingOf(const Compiler& compiler) {
+  const target::Gpu& gpu = compiler.gpu;
+  diagnose::Setting setting;
+  setting.plugin_version = FirstThree(compiler.plugin.version);
+  setting.compute_capability = {static_cast<int>(gpu.compute_capability_major),
+                                static_cast<int>(gpu.compute_capability_minor)};
+  setting.cudnn_version = {static_cast<int>(gpu.cudnn_version[0]),
+                           static_cast<int>(gpu.cudnn_version[1]),
+                           static_cast<int>(gpu.cudnn_version[2])};
+  return setting;
+}
+
+Result<ModulePtr> ReadModule(std::string name, std::string bytes) {
+  EF_TRY(std::unique_ptr<hlo::Module> module,
+         hlo::ReadProto(Source::FromBytes(std::move(name), std::move(bytes))));
+  EF_CHECK_OK(hlo::Verify(*module));
+  return ModulePtr(std::move(module));
+}
+
+// The candidate without Triton; null when that does not compile (scaled-dot is such a case): then
+// there is one candidate only, and nothing to choose between.
+ModulePtr CompileWithoutTriton(Prepared& prepared, const CompileFlags& flags) {
+  prepared.request.xla_flags.emplace_back(kTritonOff);
+  auto result = CompileWithProgress(prepared, flags);
+  prepared.request.xla_flags.pop_back();
+  if (!result) return nullptr;
+  auto module = ReadModule(prepared.request.program_name, std::move(result->after));
+  return module ? *module : nullptr;
+}
+
+Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags& flags) {
+  EF_TRY(Compiler compiler, ChooseCompiler(flags));
+  EF_TRY(Prepared prepared, Prepare(input, compiler, flags));
+  EF_TRY(pjrt::CompileResult result, CompileWithProgress(prepared, flags));
+  const std::string& name = prepared.request.program_name;
+  // In a partitioned program the module after partitioning is the one whose shapes are per device,
+  // too.
+  std::string before_bytes = result.partitioned.empty() ? result.before : result.partitioned;
+  EF_TRY(ModulePtr before, ReadModule(name + " (before optimization)", std::move(before_bytes)));
+  EF_TRY(std::unique_ptr<hlo::Module> compiled, ReadCompiled(result, name));
+  compiled->num_partitions = prepared.request.num_partitions;
+  compiled->replica_count = prepared.request.num_replicas;
+  ModulePtr after(std::move(compiled));
+
+  report::Section section;
+  section.input = name;
+  section.census = census::TakeCensus(before, after, nullptr);
+  if (census::NeedsOtherCandidate(section.census)) {
+    section.census = census::TakeCensus(before, after, CompileWithoutTriton(prepared, flags));
+  }
+  section.findings = diagnose::Diagnose(section.census, SettingOf(compiler));
+  section.target = {compiler.gpu.name, compiler.gpu.title, compiler.gpu.Architecture()};
+  section.compiler = {compiler.plugin.package, compiler.plugin.version_text, compiler.plugin.path,
+                      result.seconds};
+  return section;
+}
+
+report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr module) {
+  report::Section section;
+  section.input = std::move(name);
+  section.compiled = IsCompiled(*module);
+  section.census = census::TakeCensus(std::move(before), std::move(module), nullptr);
+  section.findings = diagnose::Diagnose(section.census, {});
+  return section;
+}
+
+Result<report::Report> AuditDirectory(const AuditOptions& options) {
+  report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .many = true};
+  auto audit = [&](const DumpedModule& dumped) -> Result<report::Section> {
+    EF_TRY(Input after_input, OpenInput(dumped.after));
+    EF_TRY(std::unique_ptr<hlo::Module> after, LoadModule(after_input));
+    std::unique_ptr<hlo::Module> before;
+    if (!dumped.before.empty()) {
+      EF_TRY(Input before_input, OpenInput(dumped.before));
+      EF_TRY(before, LoadModule(before_input));
+    }
+    return AuditAsItStands(dumped.after, std::move(before), std::move(after));
+  };
+  EF_TRY(report.sections, AuditDumps(options.program, !options.flags.quiet, audit));
+  return report;
+}
+
+}  // namespace
+
+bool IsCompiled(const hlo::Module& module) {
+  if (module.is_scheduled) return true;
+  for (const hlo::Computation* computation : module.computations) {
+    for (const hlo::Instruction* instruction : computation->instructions) {
+      if (instruction->opcode == hlo::Opcode::kFusion) return true;
+      std::string_view target = instruction->custom_call_target();
+      if (!target.starts_with("__op$") && census::IsMatrixCall(target)) return true;
+    }
+  }
+  return false;
+}
+
+Result<report::Report> Audit(const AuditOptions& options) {
+  EF_TRY(Input input, OpenInput(options.program));
+  if (input.kind == InputKind::kDumpDirectory) return AuditDirectory(options);
+  report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .many = false};
+  bool stable_hlo =
+      input.kind == InputKind::kStableHloText || input.kind == InputKind::kStableHloBytecode;
+  if (!stable_hlo) {
+    EF_TRY(std::unique_ptr<hlo::Module> module, LoadModule(input));
+    if (options.no_compile || IsCompiled(*module)) {
+      std::unique_ptr<hlo::Module> before;
+      if (!options.before.empty()) {
+        EF_TRY(Input before_input, OpenInput(options.before));
+        EF_TRY(before, LoadModule(before_input));
+      }
+      report.sections.push_back(
+          AuditAsItStands(input.source->name(), std::move(before), std::move(module)));
+      return report;
+    }
+  } else if (options.no_compile) {
+    return Fail(
+        fmt::format("{} is StableHLO, which has to be compiled to be counted", options.program),
+        "leave out --no-compile");
+  }
+  if (!options.before.empty()) {
+    return Fail(
+        "--before goes with a compiled module",
+        fmt::format("{} is not compiled; it is itself the program before", options.program));
+  }
+  EF_TRY(report::Section section, AuditByCompiling(input, options.flags));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+void AddReportOptions(CLI::App& verb, ReportOptions& options) {
+  verb.add_option("--format", options.format, "table for people, json for programs")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  verb.add_option("--fail-on", options.fail_on,
+                  "exit with 1 for FP8 demotions, for any finding (undecided, f32←bf16, "
+                  "weight-only and matmuls "
+                  "without tensor cores, too), or never")
+      ->check(CLI::IsMember({"demoted", "any", "never"}))
+      ->capture_default_str();
+  verb.add_option("--top", options.top, "groups of kernels to show for each finding")
+      ->capture_default_str();
+}
+
+Result<ExitCode> Print(const report::Report& report, const ReportOptions& options,
+                       bool headline_only, ColorMode color) {
+  std::string text;
+  if (options.format == "json") {
+    text = report::WriteJson(report);
+  } else {
+    report::TableOptions table;
+    table.color = UseColor(color, STDOUT_FILENO);
+    table.width = static_cast<size_t>(std::max(60, Width(STDOUT_FILENO, 110)));
+    table.top = options.top;
+    table.headline_only = headline_only;
+    text = report::WriteTable(report, table);
+  }
+  EF_CHECK_OK(WriteFile("-", text));
+  report::FailOn fail_on = options.fail_on == "never" ? report::FailOn::kNever
+                           : options.fail_on == "any" ? report::FailOn::kAny
+                                                      : report::FailOn::kDemoted;
+  return report::Verdict(report, fail_on);
+}
+
+}  // namespace eightfold::cli
