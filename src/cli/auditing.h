@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/input.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 #include "report/report.h"
 
 namespace eightfold::cli {
