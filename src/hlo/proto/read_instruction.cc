@@ -125,9 +125,7 @@ void InstructionReader::Read(std::string_view message, Instruction& to, Instruct
       wire::Under([] { return "shape"; }, [&] { return shapes_.Decode(shape_.Take(arena)); });
   to.metadata = metadata_.Take(arena);
   wire::Under([] { return "metadata"; }, [&] { CheckMetadata(to.metadata); });
-  to.called = wire::Under([] { return "called_computation_ids"; },
-                          [&] { return ReadCalled(called_.Take(arena)); });
-  links = {operands_.Take(arena), control_predecessors_.Take(arena)};
+  links = {operands_.Take(arena), control_predecessors_.Take(arena), called_.Take(arena)};
   if (!tidy_) TidyAttributes();
   to.attributes = arena.Copy(attributes_);
 }
@@ -238,23 +236,6 @@ Opcode InstructionReader::ReadOpcode(std::string_view name) {
   }
   known = {Name(*found), *found};
   return *found;
-}
-
-std::span<Computation*> InstructionReader::ReadCalled(std::string_view ids) {
-  std::span<Computation*> called = module_.arena.NewArray<Computation*>(wire::CountInts(ids));
-  const char* at = ids.data();
-  const char* end = at + ids.size();
-  for (size_t i = 0; at != end; ++i) {
-    auto id = static_cast<int64_t>(wire::Varint(at, end));
-    auto found = computations_.find(id);
-    if (found == computations_.end()) {
-      Damage damage(fmt::format("{} is the id of no computation", id));
-      damage.Prepend(fmt::format("[{}]", i));
-      throw damage;
-    }
-    called[i] = found->second;
-  }
-  return called;
 }
 
 }  // namespace eightfold::hlo

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hlo/module.h"
@@ -14,11 +13,12 @@
 
 namespace eightfold::hlo {
 
-// The ids that an instruction names, as packed lists; they are looked up once all instructions of
-// the computation are known.
+// The ids that an instruction names, as packed lists, to be looked up once all instructions of the
+// computation and all computations are known.
 struct InstructionLinks {
   std::string_view operands;
   std::string_view control_predecessors;
+  std::string_view called;
 };
 
 // The field that `cursor` is at, as the IR keeps it.
@@ -27,10 +27,7 @@ Attribute ToAttribute(const wire::Cursor& cursor);
 // Decodes HloInstructionProto. Throws wire::Damage.
 class InstructionReader {
  public:
-  using ComputationsById = std::unordered_map<int64_t, Computation*>;
-
-  InstructionReader(Module& module, const ComputationsById& computations)
-      : module_(module), computations_(computations), shapes_(module.shapes) {}
+  explicit InstructionReader(Module& module) : module_(module), shapes_(module.shapes) {}
 
   // Fills everything but what `links` stand for. `to.name` is set as soon as it is read.
   void Read(std::string_view message, Instruction& to, InstructionLinks& links);
@@ -57,9 +54,7 @@ class InstructionReader {
   void TidyAttributes();
   Attribute MergeRun(std::span<const Attribute> run, bool as_ints);
   Opcode ReadOpcode(std::string_view name);
-  std::span<Computation*> ReadCalled(std::string_view ids);
   Module& module_;
-  const ComputationsById& computations_;
   ShapeDecoder shapes_;
   Joined shape_, metadata_, called_, operands_, control_predecessors_;  // as read so far
   std::vector<Attribute> attributes_;  // of the instruction being read

@@ -17,12 +17,12 @@ namespace {
 using wire::Cursor;
 using wire::Damage;
 
-// Reads one file into a module. Works in two passes: the first finds the computations, their ids
-// and sizes, so that the second can point at callees that come later and allocate exactly.
+// Reads one file into a module. Calls are resolved at the end, when all computations are known;
+// operands at the end of each computation, while it is still in the cache.
 class Reader {
  public:
   explicit Reader(std::shared_ptr<const Source> source)
-      : module_(std::make_unique<Module>()), instructions_(*module_, by_id_) {
+      : module_(std::make_unique<Module>()), instructions_(*module_) {
     module_->source = std::move(source);
   }
 
@@ -33,8 +33,11 @@ class Reader {
   void ReadConfig(std::string_view message);
   void ReadModule(std::string_view message);
   void ReadModuleField(const Cursor& cursor);
-  void ScanComputations();
-  void ReadComputation(size_t index);
+  void ReadComputation(std::string_view message, Computation& to);
+  void AllocateInstructions(std::string_view message, Computation& to);
+  void ReadInstruction(std::string_view message, Computation& to, size_t index);
+  void ResolveOperands(Computation& to);
+  void ResolveCalls();
   void ReadComputationField(const Cursor& cursor, Computation& to);
   std::span<Instruction*> Resolve(std::string_view ids, std::string_view field);
   void ReadSchedule();
@@ -42,14 +45,19 @@ class Reader {
   Error ToError(const Damage& damage) const;
 
   std::unique_ptr<Module> module_;
-  InstructionReader::ComputationsById by_id_;
+  std::unordered_map<int64_t, Computation*> by_id_;
   InstructionReader instructions_;
   std::vector<std::string_view> computation_wires_;
-  std::vector<size_t> instruction_counts_;
   std::vector<std::string_view> schedules_;
   int64_t entry_id_ = 0;
   IdTable ids_;
-  std::vector<InstructionLinks> links_;
+  std::vector<InstructionLinks> links_;  // of the computation being read
+  struct Call {
+    Computation* caller;
+    size_t instruction;
+    std::string_view callees;  // packed ids
+  };
+  std::vector<Call> calls_;
   const Instruction* current_ = nullptr;  // for messages
 };
 
@@ -113,10 +121,16 @@ void Reader::ReadConfig(std::string_view message) {
 
 void Reader::ReadModule(std::string_view message) {
   for (Cursor cursor(message); cursor.Next();) ReadModuleField(cursor);
-  ScanComputations();
-  for (size_t i = 0; i < computation_wires_.size(); ++i) {
-    wire::Under([&] { return fmt::format("computations[{}]", i); }, [&] { ReadComputation(i); });
+  module_->computations = module_->arena.NewArray<Computation*>(computation_wires_.size());
+  by_id_.reserve(computation_wires_.size());
+  for (uint32_t i = 0; i < computation_wires_.size(); ++i) {
+    auto* computation = module_->arena.New<Computation>();
+    computation->index = i;
+    module_->computations[i] = computation;
+    wire::Under([&] { return fmt::format("computations[{}]", i); },
+                [&] { ReadComputation(computation_wires_[i], *computation); });
   }
+  ResolveCalls();
   auto entry = by_id_.find(entry_id_);
   if (entry == by_id_.end()) {
     Damage damage(fmt::format("{} is the id of no computation", entry_id_));
@@ -154,56 +168,32 @@ void Reader::ReadModuleField(const Cursor& cursor) {
   }
 }
 
-void Reader::ScanComputations() {
-  Arena& arena = module_->arena;
-  size_t count = computation_wires_.size();
-  module_->computations = arena.NewArray<Computation*>(count);
-  by_id_.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    auto* computation = arena.New<Computation>();
-    module_->computations[i] = computation;
-    wire::Under(
-        [&] { return fmt::format("computations[{}]", i); },
-        [&] {
-          size_t instructions = 0;
-          for (Cursor cursor(computation_wires_[i]); cursor.Next();) {
-            if (cursor.field() == computation_field::kInstructions) ++instructions;
-            if (cursor.field() == computation_field::kId) computation->id = cursor.Int();
-          }
-          if (!by_id_.emplace(computation->id, computation).second) {
-            throw Damage(fmt::format("has the id {} of an earlier computation", computation->id));
-          }
-          computation->instructions = arena.NewArray<Instruction*>(instructions);
-        });
-  }
-}
-
-void Reader::ReadComputation(size_t index) {
-  Computation& to = *module_->computations[index];
-  links_.resize(to.instructions.size());
+void Reader::ReadComputation(std::string_view message, Computation& to) {
+  AllocateInstructions(message, to);
   std::vector<Attribute> attributes;
   int64_t root_id = 0;
   size_t next = 0;
-  for (Cursor cursor(computation_wires_[index]); cursor.Next();) {
+  for (Cursor cursor(message); cursor.Next();) {
     switch (cursor.field()) {
-      case computation_field::kInstructions: {
-        auto* instruction = module_->arena.New<Instruction>();
-        current_ = instruction;
-        to.instructions[next] = instruction;
+      case computation_field::kInstructions:
         wire::Under([&] { return fmt::format("instructions[{}]", next); },
-                    [&] { instructions_.Read(cursor.Message(), *instruction, links_[next]); });
-        current_ = nullptr;
+                    [&] { ReadInstruction(cursor.Message(), to, next); });
         ++next;
         break;
-      }
+      case computation_field::kName:
+        to.name = wire::Under([] { return "name"; }, [&] { return cursor.String(); });
+        break;
+      case computation_field::kId:
+        to.id = wire::Under([] { return "id"; }, [&] { return cursor.Int(); });
+        break;
       case computation_field::kRootId:
         root_id = wire::Under([] { return "root_id"; }, [&] { return cursor.Int(); });
         break;
-      case computation_field::kName:
-      case computation_field::kId:
       case computation_field::kIsFusionComputation:
+        break;  // follows from the callers
       case computation_field::kExecutionThread:
-        ReadComputationField(cursor, to);
+        to.execution_thread =
+            wire::Under([] { return "execution_thread"; }, [&] { return cursor.String(); });
         break;
       default:
         attributes.push_back(ToAttribute(cursor));
@@ -211,6 +201,36 @@ void Reader::ReadComputation(size_t index) {
   }
   to.attributes = module_->arena.Copy(attributes);
   if (to.instructions.empty()) throw Damage("has no instructions");
+  if (!by_id_.emplace(to.id, &to).second) {
+    throw Damage(fmt::format("has the id {} of an earlier computation", to.id));
+  }
+  ResolveOperands(to);
+  to.root = ids_.Find(root_id);
+  if (to.root == nullptr) {
+    throw Damage(
+        fmt::format("the root's id {} is the id of no instruction in {}", root_id, to.name));
+  }
+}
+
+void Reader::AllocateInstructions(std::string_view message, Computation& to) {
+  size_t count = 0;
+  for (Cursor cursor(message); cursor.Next();) {
+    count += cursor.field() == computation_field::kInstructions;
+  }
+  to.instructions = module_->arena.NewArray<Instruction*>(count);
+  if (links_.size() < count) links_.resize(count);
+}
+
+void Reader::ReadInstruction(std::string_view message, Computation& to, size_t index) {
+  auto* instruction = module_->arena.New<Instruction>();
+  current_ = instruction;
+  to.instructions[index] = instruction;
+  instructions_.Read(message, *instruction, links_[index]);
+  if (!links_[index].called.empty()) calls_.push_back({&to, index, links_[index].called});
+  current_ = nullptr;
+}
+
+void Reader::ResolveOperands(Computation& to) {
   ids_.Build(to.instructions);
   for (size_t i = 0; i < to.instructions.size(); ++i) {
     Instruction& instruction = *to.instructions[i];
@@ -223,25 +243,27 @@ void Reader::ReadComputation(size_t index) {
                 });
   }
   current_ = nullptr;
-  to.root = ids_.Find(root_id);
-  if (to.root == nullptr) {
-    throw Damage(
-        fmt::format("the root's id {} is the id of no instruction in {}", root_id, to.name));
-  }
 }
 
-void Reader::ReadComputationField(const Cursor& cursor, Computation& to) {
-  switch (cursor.field()) {
-    case computation_field::kName:
-      to.name = wire::Under([] { return "name"; }, [&] { return cursor.String(); });
-      break;
-    case computation_field::kExecutionThread:
-      to.execution_thread =
-          wire::Under([] { return "execution_thread"; }, [&] { return cursor.String(); });
-      break;
-    default:
-      // The id is known from the scan; whether it is a fusion follows from its callers.
-      cursor.Int();
+void Reader::ResolveCalls() {
+  for (const Call& call : calls_) {
+    Instruction& instruction = *call.caller->instructions[call.instruction];
+    instruction.called = module_->arena.NewArray<Computation*>(wire::CountInts(call.callees));
+    const char* at = call.callees.data();
+    const char* end = at + call.callees.size();
+    for (size_t i = 0; i < instruction.called.size(); ++i) {
+      auto id = static_cast<int64_t>(wire::Varint(at, end));
+      auto found = by_id_.find(id);
+      if (found != by_id_.end()) {
+        instruction.called[i] = found->second;
+        continue;
+      }
+      current_ = &instruction;
+      Damage damage(fmt::format("{} is the id of no computation", id));
+      damage.Prepend(fmt::format("computations[{}].instructions[{}].called_computation_ids[{}]",
+                                 call.caller->index, call.instruction, i));
+      throw damage;
+    }
   }
 }
 
