@@ -108,6 +108,12 @@ Field SubMessage(TextAttribute attribute, Opcode opcode) {
   if (attribute == TextAttribute::kLower && opcode == Opcode::kCholesky) {
     return Field::kCholeskyOptions;
   }
+  if (attribute == TextAttribute::kIndexVectorDim && opcode == Opcode::kScatter) {
+    return Field::kScatterDimensionNumbers;
+  }
+  if (attribute == TextAttribute::kIndexVectorDim && opcode == Opcode::kScatter) {
+    return Field::kScatterDimensionNumbers;
+  }
   return Field{Info(attribute).field};
 }
 
