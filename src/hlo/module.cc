@@ -127,6 +127,7 @@ std::vector<Instruction*> OperandsFirst(const Computation& computation) {
 
 Location Locate(const Module& module, std::string_view view) {
   if (module.source == nullptr) return {};
+  view = module.InSource(view);
   if (!module.source->Contains(view)) return {.file = module.source->name()};
   return LocateInText(module.source->name(), module.source->bytes(),
                       static_cast<size_t>(view.data() - module.source->bytes().data()),

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/arena.h"
@@ -97,6 +98,14 @@ class Module {
   std::vector<Attribute> config;  // of HloModuleConfigProto, without 4 and 5
   std::vector<Attribute>
       outer;  // of HloProto / HloModuleProtoWithConfig, without the module and config
+
+  // Instruction names that the text reader had to change, by where the new name is: how the source
+  // spells them.
+  std::unordered_map<const char*, std::string_view> renamed;
+  std::string_view InSource(std::string_view name) const {
+    auto found = renamed.empty() ? renamed.end() : renamed.find(name.data());
+    return found == renamed.end() ? name : found->second;
+  }
 
   const Attribute* Find(uint32_t module_field) const {
     for (const Attribute& attribute : attributes) {

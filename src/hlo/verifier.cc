@@ -20,7 +20,7 @@ bool IsInText(const Module& module, std::string_view name) {
 }
 
 Location Place(const Module& module, std::string_view name, std::string path) {
-  if (IsInText(module, name)) return Locate(module, name);
+  if (IsInText(module, module.InSource(name))) return Locate(module, name);
   Location where{.field_path = std::move(path)};
   if (module.source != nullptr) where.file = module.source->name();
   return where;

@@ -80,24 +80,31 @@ bool Reader::ReadHeaderAttribute(std::string_view name) {
 }
 
 bool Reader::ReadEntryLayout() {
-  std::string wire;
+  std::vector<const Shape*> parameters;
+  const Shape* result = nullptr;
   if (!in_.Expect('{') || !in_.ReadList('(', ')', [&] {
-        const Shape* shape = nullptr;
-        if (!shapes_.Read(&shape)) return false;
-        pbf_writer(wire).add_message(1, EncodeShape(*shape));
-        return true;
+        return shapes_.Read(&parameters.emplace_back());
       })) {
     return false;
   }
-  const Shape* result = nullptr;
   if (!in_.AcceptText("->")) return in_.Expected("`->` and the result");
   if (!shapes_.Read(&result)) return false;
-  pbf_writer(wire).add_message(2, EncodeShape(*result));
-  std::string_view kept = module_.arena.Copy(std::string_view(wire));
+  std::string_view layout = ProgramShape(parameters, *result);
   module_.has_config = true;
-  module_.config.push_back(Attribute::Bytes(kEntryLayout, kept));
-  module_.attributes.push_back(Attribute::Bytes(kHostProgramShape, kept));
+  module_.config.push_back(Attribute::Bytes(kEntryLayout, layout));
+  module_.attributes.push_back(Attribute::Bytes(kHostProgramShape, layout));
   return in_.Expect('}');
+}
+
+// ProgramShapeProto. XLA wants a name for every parameter and calls them p0, p1 … itself.
+std::string_view Reader::ProgramShape(std::span<const Shape* const> parameters,
+                                      const Shape& result) {
+  std::string wire;
+  pbf_writer writer(wire);
+  for (const Shape* parameter : parameters) writer.add_message(1, EncodeShape(*parameter));
+  writer.add_message(2, EncodeShape(result));
+  for (size_t i = 0; i < parameters.size(); ++i) writer.add_string(3, fmt::format("p{}", i));
+  return module_.arena.Copy(std::string_view(wire));
 }
 
 bool Reader::ReadHeaderBools(uint32_t config_field) {
@@ -248,13 +255,12 @@ bool Reader::ReadTable(std::string_view section, std::string* wire) {
 
 void Reader::SetLayoutFromEntry() {
   if (module_.Find(static_cast<uint32_t>(kHostProgramShape)) != nullptr) return;
-  std::string wire;
+  std::vector<const Shape*> parameters;
   for (const Instruction* parameter : module_.entry->parameters) {
-    pbf_writer(wire).add_message(1, EncodeShape(*parameter->shape));
+    parameters.push_back(parameter->shape);
   }
-  pbf_writer(wire).add_message(2, EncodeShape(*module_.entry->root->shape));
-  module_.attributes.push_back(
-      Attribute::Bytes(kHostProgramShape, module_.arena.Copy(std::string_view(wire))));
+  module_.attributes.push_back(Attribute::Bytes(
+      kHostProgramShape, ProgramShape(parameters, *module_.entry->root->shape)));
 }
 
 }  // namespace eightfold::hlo::text

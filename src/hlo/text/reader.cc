@@ -44,6 +44,7 @@ bool Reader::ReadComputations() {
 bool Reader::FinishModule() {
   NameMade();
   if (!ResolveComputations()) return false;
+  MakeNamesUnique();
   module_.computations = module_.arena.Copy(computations_);
   if (module_.entry == nullptr) module_.entry = computations_.back();
   if (module_.name.empty()) {

@@ -100,6 +100,7 @@ class Reader {
   bool FinishModule();
   bool ResolveComputations();
   void NameMade();
+  void MakeNamesUnique();
   bool InferShapes();
   bool CheckDeclaredShapes();
   void Schedule();
@@ -114,6 +115,7 @@ class Reader {
   bool ReadTables();
   bool ReadTable(std::string_view section, std::string* wire);
   void SetLayoutFromEntry();
+  std::string_view ProgramShape(std::span<const Shape* const> parameters, const Shape& result);
 
   // Computations: read_computation.cc.
   bool ReadComputation(std::string_view name, bool is_entry);
