@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <stdexcept>
 
@@ -152,7 +153,9 @@ Instruction* Builder::Reshape(Instruction* x, std::span<const int64_t> dims) {
 Instruction* Builder::Transpose(Instruction* x, std::span<const int64_t> permutation) {
   Attribute attribute = Ints(Field::kDimensions, permutation);
   std::span<const Attribute> attributes(&attribute, permutation.empty() ? 0 : 1);
-  return Make(Opcode::kTranspose, {&x, 1}, attributes);
+  Instruction* made = Make(Opcode::kTranspose, {&x, 1}, attributes);
+  made->shape = Array(made->shape->type, made->shape->dims);  // as everything built: default layout
+  return made;
 }
 
 Instruction* Builder::Slice(Instruction* x, std::span<const SliceRange> ranges) {

@@ -1,0 +1,51 @@
+"""XLA (jaxlib's CPU client) loads and runs the module that builder_driver builds; numpy says what
+it should return."""
+
+import subprocess
+import sys
+
+import jaxlib._hlo as hlo
+import jaxlib._jax as _jax
+import numpy as np
+from jaxlib import xla_client
+
+
+def run(proto, arguments):
+    module = _jax.mlir.xla_computation_to_mlir_module(hlo.XlaComputation(proto))
+    client = xla_client.make_cpu_client()
+    executable = client.compile_and_load(module, client.local_devices()[:1], xla_client.CompileOptions())
+    device = client.local_devices()[0]
+    buffers = [
+        _jax.dlpack_managed_tensor_to_buffer(a.__dlpack__(), device, None) for a in arguments
+    ]
+    results = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+    return [np.from_dlpack(r[0]) for r in results]
+
+
+def expected(x, selector):
+    looped = x
+    for i in range(3):
+        looped = looped * 2 + np.float32(i)
+    product = x @ looped.T
+    counted = np.broadcast_to(np.arange(3, dtype=np.float32), x.shape)
+    selected = np.where(x > counted, x, np.clip(x - counted, -1, 1))
+    choice = [np.negative, np.abs, np.sign][selector](x)
+    convolved = x - np.pad(x, ((0, 0), (0, 1)))[:, 1:]
+    moved = x.copy()
+    moved[0, 1:] = x[1, 1:]
+    return [looped, product, product.sum(0) + 0.5, selected, choice, convolved, moved.T]
+
+
+def main():
+    proto = subprocess.run([sys.argv[1]], check=True, capture_output=True).stdout
+    x = np.array([[1.5, -2.0, 3.25], [0.5, 4.0, -1.0]], np.float32)
+    for selector in range(3):
+        got = run(proto, [x, np.array(selector, np.int32)])
+        want = expected(x, selector)
+        assert len(got) == len(want), (len(got), len(want))
+        for i, (g, w) in enumerate(zip(got, want)):
+            np.testing.assert_allclose(g, w, rtol=1e-6, err_msg=f"result {i}, selector {selector}")
+
+
+if __name__ == "__main__":
+    main()
