@@ -103,10 +103,14 @@ Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
       progress.Update(-1);
     }
   });
-  auto result = pjrt::Compile(prepared.request);
+  std::string log;
+  pjrt::CompileRequest request = prepared.request;
+  request.log = &log;
+  auto result = pjrt::Compile(request);
   clock.request_stop();
   clock.join();
-  if (result && flags.verbose) fmt::print(stderr, "{}", result->log);
+  progress.Close();
+  if (flags.verbose) fmt::print(stderr, "{}", log);
   return result;
 }
 

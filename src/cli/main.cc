@@ -9,7 +9,7 @@ namespace eightfold::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Finds the FP8 and bf16 work that XLA silently compiled to run in a wider type.\n"
+    "Finds the FP8 and bf16 work that XLA silently compiled to run in a wider type. "
     "No GPU is needed to ask.";
 
 int Exit(const Error& error) {

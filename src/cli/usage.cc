@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -65,15 +66,18 @@ std::string FirstStray(const CLI::App& app) {
   return option == stray.end() ? stray.front() : *option;
 }
 
-constexpr size_t kDescriptionColumns = 68;
+constexpr size_t kLineColumns = 98;
+constexpr size_t kDescriptionColumns = 68;  // beside the names
 
-std::string Wrapped(const std::string& text) {
+}  // namespace
+
+std::string Wrapped(const std::string& text, size_t columns) {
   std::string out;
   size_t column = 0;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.size(), text.find(' ', at));
     if (column != 0) {
-      bool fits = column + 1 + (end - at) <= kDescriptionColumns;
+      bool fits = column + 1 + (end - at) <= columns;
       out += fits ? ' ' : '\n';
       column = fits ? column + 1 : 0;
     }
@@ -84,10 +88,19 @@ std::string Wrapped(const std::string& text) {
   return out;
 }
 
-}  // namespace
-
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  return Wrapped(CLI::Formatter::make_option_desc(option));
+  return Wrapped(CLI::Formatter::make_option_desc(option), kDescriptionColumns);
+}
+
+std::string HelpFormatter::make_description(const CLI::App* app) const {
+  return Wrapped(app->get_description(), kLineColumns) + "\n";
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* verb) const {
+  std::stringstream out;
+  CLI::detail::format_help(out, verb->get_name(),
+                           Wrapped(verb->get_description(), kDescriptionColumns), column_width_);
+  return out.str();
 }
 
 Result<void> ParseCommandLine(CLI::App& app, int argc, char** argv) {

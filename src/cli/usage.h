@@ -10,10 +10,15 @@
 
 namespace eightfold::cli {
 
+// `text` with its spaces turned into line ends where a line would pass `columns`.
+std::string Wrapped(const std::string& text, size_t columns);
+
 // CLI11's help, with long descriptions broken into lines.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_subcommand(const CLI::App* verb) const override;
 };
 
 // Parses the command line. Words that no verb takes are left over rather than thrown at once, so

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/choice.h"
+#include "cli/usage.h"
 
 namespace eightfold::cli {
 
@@ -17,8 +18,9 @@ CLI::App* AddVerb(CLI::App& app, Command& command, const std::string& name,
       ->type_name("WHEN");
   std::string footer = "Examples:\n";
   for (const std::string& example : examples) footer += fmt::format("  {}\n", example);
-  footer += fmt::format("\nExit codes: {}",
-                        exit_codes.empty() ? "0 done, 2 bad usage or input" : exit_codes);
+  footer += "\n" + Wrapped("Exit codes: " +
+                               (exit_codes.empty() ? "0 done, 2 bad usage or input" : exit_codes),
+                           98);
   verb->footer(footer);
   return verb;
 }

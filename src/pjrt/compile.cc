@@ -161,6 +161,7 @@ Result<CompileResult> Compile(const CompileRequest& request) {
   EF_CHECK_OK(WriteFile((folder / kProgramFile).string(), request.program));
   EF_CHECK_OK(WriteFile((folder / kOptionsFile).string(), CompileOptions(request)));
   EF_TRY(WorkerRun run, RunWorker(folder, job, XlaFlags(request, dump.string())));
+  if (request.log != nullptr) *request.log = run.log;
   EF_CHECK_OK(CheckRun(run, {request.plugin.Name(), request.program_name, job.timeout_seconds,
                              job.memory_limit_bytes}));
   CompileResult result;

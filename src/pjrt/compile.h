@@ -31,6 +31,8 @@ struct CompileRequest {
   std::string dump_dir;
   std::chrono::seconds timeout{600};
   uint64_t memory_limit_bytes = 0;  // resident memory; 0: four fifths of the machine's
+  // When not null, receives what the plugin printed, also when compiling fails.
+  std::string* log = nullptr;
 };
 
 struct CompileResult {

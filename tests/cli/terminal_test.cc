@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <pty.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,11 +27,17 @@ class Terminal {
     close(inner_);
   }
   int fd() const { return inner_; }
-  // What was written to it, which must be something.
+  // What was written to it so far.
   std::string Shown() const {
+    std::string shown;
     char buffer[4096];
-    ssize_t n = read(outer_, buffer, sizeof buffer);
-    return std::string(buffer, n > 0 ? static_cast<size_t>(n) : 0);
+    pollfd ready{.fd = outer_, .events = POLLIN, .revents = 0};
+    while (poll(&ready, 1, 200) == 1) {
+      ssize_t n = read(outer_, buffer, sizeof buffer);
+      if (n <= 0) break;
+      shown.append(buffer, static_cast<size_t>(n));
+    }
+    return shown;
   }
 
  private:
