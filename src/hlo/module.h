@@ -102,9 +102,9 @@ class Module {
   // Instruction names that the text reader had to change, by where the new name is: how the source
   // spells them.
   std::unordered_map<const char*, std::string_view> renamed;
-  std::string_view InSource(std::string_view name) const {
-    auto found = renamed.empty() ? renamed.end() : renamed.find(name.data());
-    return found == renamed.end() ? name : found->second;
+  std::string_view InSource(std::string_view its_name) const {
+    auto found = renamed.empty() ? renamed.end() : renamed.find(its_name.data());
+    return found == renamed.end() ? its_name : found->second;
   }
 
   const Attribute* Find(uint32_t module_field) const {
