@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "hlo/shape_codec.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr Field kHostProgramShape{4}, kInputOutputAlias{8}, kStackFrameIndex{17}, kBufferDonor{18},
     kModuleFrontendAttributes{19};
 constexpr Field kEntryLayout{1}, kAliasPassthrough{17};
+constexpr std::array<std::string_view, 4> kSections = {"FileNames", "FunctionNames",
+                                                       "FileLocations", "StackFrames"};
 constexpr uint32_t kAllowToOutput = 27, kAllowToParameters = 33;
 
 }  // namespace
@@ -62,7 +65,8 @@ bool Reader::ReadHeaderAttribute(std::string_view name) {
   if (name == "allow_spmd_sharding_propagation_to_parameters") {
     return ReadHeaderBools(kAllowToParameters);
   }
-  // origin_recovery_table holds a module as text, and newer versions will have more: kept as it is.
+  if (name == "origin_recovery_table") return ReadRecoveryTable();
+  // Newer versions will have more: kept as it is.
   const char* start = in_.at();
   char first = in_.Peek();
   std::string_view ignored;
@@ -82,9 +86,8 @@ bool Reader::ReadHeaderAttribute(std::string_view name) {
 bool Reader::ReadEntryLayout() {
   std::vector<const Shape*> parameters;
   const Shape* result = nullptr;
-  if (!in_.Expect('{') || !in_.ReadList('(', ')', [&] {
-        return shapes_.Read(&parameters.emplace_back());
-      })) {
+  if (!in_.Expect('{') ||
+      !in_.ReadList('(', ')', [&] { return shapes_.Read(&parameters.emplace_back()); })) {
     return false;
   }
   if (!in_.AcceptText("->")) return in_.Expected("`->` and the result");
@@ -126,12 +129,16 @@ bool Reader::ReadHeaderBools(uint32_t config_field) {
 bool Reader::ReadAliasing() {
   std::string wire;
   if (!in_.ReadList('{', '}', [&] {
+        in_.SkipSpace();
+        const char* start = in_.at();
         std::vector<int64_t> output, index;
         int64_t parameter = 0;
         if (!in_.ReadInts(&output) || !in_.Expect(':') || !in_.Expect('(') ||
             !in_.ReadInt(&parameter) || !in_.Expect(',') || !in_.ReadInts(&index)) {
           return false;
         }
+        aliases_.push_back(
+            {{start, static_cast<size_t>(in_.at() - start)}, output, index, parameter});
         bool must = false;
         if (in_.Accept(',')) {
           must = in_.AcceptWord("must-alias");
@@ -151,6 +158,32 @@ bool Reader::ReadAliasing() {
   }
   module_.attributes.push_back(
       Attribute::Bytes(kInputOutputAlias, module_.arena.Copy(std::string_view(wire))));
+  return true;
+}
+
+bool Reader::CheckAliasing() {
+  auto has = [](const Shape* shape, const std::vector<int64_t>& index) {
+    for (int64_t i : index) {
+      if (static_cast<uint64_t>(i) >= shape->tuple.size()) return false;
+      shape = shape->tuple[static_cast<size_t>(i)];
+    }
+    return true;
+  };
+  const Computation& entry = *module_.entry;
+  for (const Alias& alias : aliases_) {
+    auto number = static_cast<size_t>(alias.parameter);
+    if (!has(entry.root->shape, alias.output)) {
+      return in_.Fail(alias.where, fmt::format("the result of %{} is {}, which has no {{{}}}",
+                                               entry.name, ToString(*entry.root->shape, false),
+                                               fmt::join(alias.output, ",")));
+    }
+    if (number >= entry.parameters.size() ||
+        !has(entry.parameters[number]->shape, alias.parameter_index)) {
+      return in_.Fail(alias.where,
+                      fmt::format("%{} has no parameter ({}, {{{}}})", entry.name, alias.parameter,
+                                  fmt::join(alias.parameter_index, ",")));
+    }
+  }
   return true;
 }
 
@@ -176,9 +209,11 @@ bool Reader::ReadBufferDonors() {
   return true;
 }
 
+bool IsTable(std::string_view word) {
+  return std::ranges::find(kSections, word) != kSections.end();
+}
+
 bool Reader::ReadTables() {
-  constexpr std::array<std::string_view, 4> kSections = {"FileNames", "FunctionNames",
-                                                         "FileLocations", "StackFrames"};
   std::string wire;
   bool any = false;
   for (std::string_view section : kSections) {
@@ -259,8 +294,8 @@ void Reader::SetLayoutFromEntry() {
   for (const Instruction* parameter : module_.entry->parameters) {
     parameters.push_back(parameter->shape);
   }
-  module_.attributes.push_back(Attribute::Bytes(
-      kHostProgramShape, ProgramShape(parameters, *module_.entry->root->shape)));
+  module_.attributes.push_back(
+      Attribute::Bytes(kHostProgramShape, ProgramShape(parameters, *module_.entry->root->shape)));
 }
 
 }  // namespace eightfold::hlo::text

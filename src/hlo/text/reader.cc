@@ -8,8 +8,9 @@
 namespace eightfold::hlo {
 namespace text {
 
-Reader::Reader(const Source& source, Module& module)
+Reader::Reader(const Source& source, Module& module, int recovery_depth)
     : module_(module),
+      recovery_depth_(recovery_depth),
       in_(source, module.arena),
       shapes_(in_, module.shapes),
       attributes_(in_, shapes_) {}
@@ -30,6 +31,10 @@ bool Reader::ReadComputations() {
     if (is_entry) name = in_.Name();
     if (name.empty()) return in_.Expected("a computation");
     char next = in_.Peek();
+    if (IsTable(name) && next != '{' && next != '(') {
+      return in_.Fail(name, fmt::format("the table {} stands in the wrong place", name),
+                      "FileNames, FunctionNames, FileLocations and StackFrames follow the header");
+    }
     if (!has_header && computations_.empty() && next != '{' && next != '(' && !is_entry) {
       in_.MoveTo(start);
       return ReadLoneInstruction(name);
@@ -52,7 +57,7 @@ bool Reader::FinishModule() {
   }
   Finish(module_);
   if (infer_ && !InferShapes()) return false;
-  if (!CheckDeclaredShapes()) return false;
+  if (!CheckDeclaredShapes() || !CheckAliasing()) return false;
   for (Instruction* compare : compares_) {
     for (Attribute& attribute : compare->attributes) {
       if (attribute.field != Field::kComparisonType) continue;

@@ -18,6 +18,8 @@ namespace eightfold::hlo::text {
 
 // Nested operands and inline computations deeper than this are refused: reading them recurses.
 constexpr int kDeepest = 200;
+// Recovery modules in recovery modules: no further than this.
+constexpr int kDeepestRecovery = 3;
 
 // Whether two shapes have the same types and dimensions, whatever their layouts and whichever
 // dimensions are dynamic.
@@ -25,12 +27,16 @@ bool Compatible(const Shape& a, const Shape& b);
 // "SIGNED", "UNSIGNED" or "FLOAT": how numbers of this type compare unless said otherwise.
 std::string_view ComparisonType(PrimitiveType type);
 
+// Whether `word` is the name of a source table: FileNames …
+bool IsTable(std::string_view word);
+
 // Reads one module. Names that are not known yet are noted and resolved when their scope ends: a
 // computation for instructions, the module for computations. Methods return false after an error,
 // which the scanner keeps.
 class Reader {
  public:
-  Reader(const Source& source, Module& module);
+  // `recovery_depth`: in how many origin_recovery_tables this module is.
+  Reader(const Source& source, Module& module, int recovery_depth = 0);
 
   bool Read();
   Error TakeError() { return in_.TakeError(); }
@@ -89,6 +95,11 @@ class Reader {
     Computation* computation;
     std::string_view name;
   };
+  struct Alias {
+    std::string_view where;
+    std::vector<int64_t> output, parameter_index;
+    int64_t parameter;
+  };
   struct Signature {
     const Computation* computation;
     const Shape* result;
@@ -111,11 +122,17 @@ class Reader {
   bool ReadEntryLayout();
   bool ReadHeaderBools(uint32_t config_field);
   bool ReadAliasing();
+  bool CheckAliasing();
   bool ReadBufferDonors();
   bool ReadTables();
   bool ReadTable(std::string_view section, std::string* wire);
   void SetLayoutFromEntry();
   std::string_view ProgramShape(std::span<const Shape* const> parameters, const Shape& result);
+
+  // origin_recovery_table: read_recovery.cc.
+  bool ReadRecoveryTable();
+  bool ReadOriginalArray(std::string* wire);
+  bool ReadRecoveryModule(std::string_view quoted, std::string* wire);
 
   // Computations: read_computation.cc.
   bool ReadComputation(std::string_view name, bool is_entry);
@@ -158,6 +175,7 @@ class Reader {
   bool CheckDeclared(const Instruction& operand, const Shape& declared, std::string_view where);
 
   Module& module_;
+  int recovery_depth_;
   Scanner in_;
   ShapeReader shapes_;
   AttributeReader attributes_;
@@ -168,7 +186,8 @@ class Reader {
   std::vector<Computation*> wrapped_computations_;
   std::vector<PendingComputation> pending_computations_;
   std::vector<DeclaredShape> declared_shapes_;  // of operands whose own shape is to be inferred
-  std::vector<Signature> signatures_;           // of computations whose root's is
+  std::vector<Alias> aliases_;
+  std::vector<Signature> signatures_;  // of computations whose root's is
   std::vector<std::unique_ptr<Scope>> scopes_;
   size_t level_ = 0;
   std::vector<Instruction*> operand_stack_;

@@ -1,5 +1,6 @@
 // hlo_convert_tool OUT FILE…: for the tests that compare with jaxlib. Reads each FILE (text when it
-// ends in .hlo, else proto) and writes into the folder OUT, under its file name with one more ending:
+// ends in .hlo, else proto) and writes into the folder OUT, under its file name with one more
+// ending:
 //   .pb     the module as HloModuleProto
 //   .txt    as text
 //   .again  that text, read and written once more
