@@ -182,11 +182,15 @@ class ShardingReader {
       std::string_view word;
       if (!in_.ReadWord(&word, "the dimensions, replicated=, unreduced= or manual=")) return false;
       if (word == "replicated" && in_.Peek() != '=') continue;
-      if (!in_.Expect('=')) return false;
       uint32_t field = word == "replicated"  ? 4
                        : word == "unreduced" ? 5
                        : word == "manual"    ? 7
                                              : 0;
+      if (field != 0 && in_.Peek() != '=') {
+        AddEveryAxis(named, field);
+        continue;
+      }
+      if (!in_.Expect('=')) return false;
       if (word == "metadata") {
         if (!ReadMetadataList(named, 6)) return false;
       } else if (field == 0) {
@@ -196,6 +200,15 @@ class ShardingReader {
       }
     }
     return true;
+  }
+
+  // A bare `manual` or `unreduced`: over all axes of the mesh.
+  void AddEveryAxis(std::string* named, uint32_t field) const {
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      std::string axis;
+      if (i != 0) pbf_writer(axis).add_int64(1, static_cast<int64_t>(i));
+      pbf_writer(*named).add_message(field, axis);
+    }
   }
 
   bool ReadDimension(std::string* named) {

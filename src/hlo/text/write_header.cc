@@ -142,12 +142,20 @@ void Writer::WriteEntryLayout() {
   out_ += '}';
 }
 
-void Writer::WriteBools(std::string_view name, std::string_view packed) {
+void Writer::WriteBools(std::string_view name, uint32_t config_field) {
+  std::vector<bool> flags;
+  for (const Attribute& attribute : module_.config) {
+    if (attribute.field != Field{config_field}) continue;
+    if (attribute.wire == Attribute::Wire::kVarint) flags.push_back(attribute.scalar != 0);
+    for (char flag : attribute.bytes) flags.push_back(flag != 0);
+  }
+  // One `false` is the default.
+  if (flags.empty() || (flags.size() == 1 && !flags[0])) return;
   Begin(name);
-  out_ += '{';
-  for (size_t i = 0; i < packed.size(); ++i) {
-    if (i != 0) out_ += ',';
-    out_ += packed[i] != 0 ? "true" : "false";
+  char before = '{';
+  for (bool flag : flags) {
+    (out_ += before) += flag ? "true" : "false";
+    before = ',';
   }
   out_ += '}';
 }
@@ -184,19 +192,13 @@ void Writer::WriteHeader() {
   WriteAliasing();
   WriteDonors();
   WriteEntryLayout();
-  if (const Attribute* allow = FindConfig(kAllowPropagationToParameters)) {
-    WriteBools("allow_spmd_sharding_propagation_to_parameters", allow->bytes);
-  }
-  // XLA takes the default, one `false`, for absent.
-  const Attribute* allow = FindConfig(kAllowPropagationToOutput);
-  if (allow != nullptr && allow->bytes.find('\1') != std::string_view::npos) {
-    WriteBools("allow_spmd_sharding_propagation_to_output", allow->bytes);
-  }
-  if (module_.replica_count > 1) {
+  WriteBools("allow_spmd_sharding_propagation_to_parameters", kAllowPropagationToParameters);
+  WriteBools("allow_spmd_sharding_propagation_to_output", kAllowPropagationToOutput);
+  if (module_.replica_count != 1) {
     Begin("replica_count");
     AppendInt(out_, module_.replica_count);
   }
-  if (module_.num_partitions > 1) {
+  if (module_.num_partitions != 1) {
     Begin("num_partitions");
     AppendInt(out_, module_.num_partitions);
   }

@@ -21,6 +21,10 @@ std::string_view AsyncSuffix(Opcode opcode) {
 // Elements of an array that print even when large constants do not.
 constexpr int64_t kFewElements = 10;
 
+bool Aliases(const Instruction& instruction) {
+  return instruction.Find(Field::kOutputOperandAliasing) != nullptr;
+}
+
 bool IsSmallArray(std::string_view literal_wire) {
   Literal literal = Literal::Decode(literal_wire);
   return literal.type() != PrimitiveType::kTuple && literal.size() <= kFewElements;
@@ -69,15 +73,17 @@ void Writer::WriteInstruction(const Instruction& instruction) {
   out_ += '(';
   WriteOperands(instruction);
   out_ += ')';
-  WriteOwnAttributes(instruction);
   bool is_start = instruction.opcode == Opcode::kAsyncStart;
+  // A wrapped operation that aliases says so itself.
+  WriteOwnAttributes(instruction, wrapped == nullptr || !Aliases(*wrapped));
   if (wrapped != nullptr && is_start) WriteOwnAttributes(*wrapped);
   WriteCommonAttributes(instruction, is_start ? wrapped : nullptr);
 }
 
-void Writer::WriteOwnAttributes(const Instruction& instruction) {
+void Writer::WriteOwnAttributes(const Instruction& instruction, bool aliasing) {
   const OpcodeInfo& info = Info(instruction.opcode);
   for (TextAttribute attribute : info.attributes) {
+    if (attribute == TextAttribute::kOutputToOperandAliasing && !aliasing) continue;
     wire::Under([&] { return std::string(Info(attribute).text); },
                 [&] {
                   WriteAttribute(instruction, attribute,

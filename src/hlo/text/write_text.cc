@@ -38,15 +38,27 @@ const Instruction* OnlyOperation(const Computation& computation) {
   return HasOwnAsyncOpcodes(root->opcode) ? nullptr : root;
 }
 
-// Whether writing one of them for both loses nothing.
+// Whether writing one of them for both loses nothing that matters: the metadata of the wrapped
+// operation does get lost, as in XLA's text.
 bool SameOrEmpty(std::string_view inner, std::string_view outer) {
   return inner.empty() || inner == outer;
 }
 
+bool SameOrEmptyAliasing(const Instruction& inner, const Instruction& outer) {
+  auto aliasing = [](const Instruction& instruction) {
+    std::vector<std::string_view> payloads;
+    for (const Attribute& attribute : instruction.attributes) {
+      if (attribute.field == Field::kOutputOperandAliasing) payloads.push_back(attribute.bytes);
+    }
+    return payloads;
+  };
+  std::vector<std::string_view> outer_payloads = aliasing(outer);
+  return outer_payloads.empty() || aliasing(inner).empty() || aliasing(inner) == outer_payloads;
+}
+
 bool FitsSugar(const Instruction& start, const Instruction& wrapped) {
-  return SameOrEmpty(wrapped.metadata, start.metadata) &&
-         SameOrEmpty(wrapped.backend_config, start.backend_config) &&
-         wrapped.control_predecessors.empty();
+  return SameOrEmpty(wrapped.backend_config, start.backend_config) &&
+         SameOrEmptyAliasing(wrapped, start) && wrapped.control_predecessors.empty();
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ class Writer {
   void WriteAliasing();
   void WriteDonors();
   void WriteEntryLayout();
-  void WriteBools(std::string_view name, std::string_view packed);
+  void WriteBools(std::string_view name, uint32_t config_field);
   void WriteRecoveryTable(std::string_view wire);
   void AppendRecoveryModule(std::string_view module_proto);
   const Attribute* FindConfig(uint32_t field) const;
@@ -122,7 +122,7 @@ class Writer {
   void WriteInstruction(const Instruction& instruction);
   void WriteOperands(const Instruction& instruction);
   // The opcode's own attributes, in XLA's order.
-  void WriteOwnAttributes(const Instruction& instruction);
+  void WriteOwnAttributes(const Instruction& instruction, bool aliasing = true);
   // Those that every opcode can have.
   void WriteCommonAttributes(const Instruction& instruction, const Instruction* wrapped);
   void WriteAttribute(const Instruction& instruction, TextAttribute attribute, bool required);
