@@ -279,7 +279,7 @@ class Finder {
       kernel.runs_in[side] = op.operands[side]->shape->type;
     }
     kernel.bytes = Bytes(launch);
-    kernel.metadata = hlo::DecodeMetadata(op.metadata.empty() ? launch.metadata : op.metadata);
+    kernel.metadata = hlo::DecodeMetadata(MetadataOf(node, op, launch));
     kernel.frames = stack_frames_.Walk(kernel.metadata.stack_frame_id);
     if (kernel.frames.empty() && !kernel.metadata.source_file.empty()) {
       kernel.frames.push_back({.file = kernel.metadata.source_file,
@@ -288,6 +288,16 @@ class Finder {
                                .column = kernel.metadata.source_column});
     }
     return kernel;
+  }
+
+  // Expanded operations lose their metadata; the fusion around them or the call of their
+  // computation has it.
+  static std::string_view MetadataOf(const CallNode& node, const Instruction& op,
+                                     const Instruction& launch) {
+    if (!op.metadata.empty()) return op.metadata;
+    if (!launch.metadata.empty()) return launch.metadata;
+    bool called = node.sites.size() == 1 && node.sites.front().via == Via::kCall;
+    return called ? node.sites.front().instruction->metadata : std::string_view();
   }
 
   const CallGraph& graph_;

@@ -125,9 +125,12 @@ std::string_view LastComponent(std::string_view op_name) {
 }
 
 // The key of one kernel in one tier; false when it lacks what the tier goes by.
-bool KeyOf(const Tier& tier, const Kernel& kernel, std::string_view op_name, uint64_t& key) {
-  // The last tier is for modules without metadata; with a name, a wrong one must not match.
-  if (tier.name == Tier::Name::kNone ? !op_name.empty() : op_name.empty()) return false;
+bool KeyOf(const Tier& tier, const Kernel& kernel, std::string_view op_name, bool is_compiled,
+           uint64_t& key) {
+  // The last tier is for compiled kernels that lost their name; with a name, a wrong one must not
+  // match.
+  if (tier.name == Tier::Name::kNone ? is_compiled && !op_name.empty() : op_name.empty())
+    return false;
   if (kernel.frames.size() < tier.frames) return false;
   key = static_cast<uint64_t>(kernel.family);
   if (tier.name == Tier::Name::kFull) key = HashBytes(op_name, key);
@@ -168,14 +171,14 @@ class Matcher {
     uint64_t key = 0;
     for (size_t i = 0; i < asked_.size(); ++i) {
       if (taken_[i] && !clones) continue;
-      if (KeyOf(tier, *asked_[i].kernel, asked_[i].op_name, key)) {
+      if (KeyOf(tier, *asked_[i].kernel, asked_[i].op_name, false, key)) {
         candidates[key].push_back(static_cast<int>(i));
       }
     }
     std::unordered_map<uint64_t, std::vector<int>> wanting;
     std::vector<uint64_t> order;
     for (size_t i = 0; i < compiled_.size(); ++i) {
-      if (match_[i] >= 0 || !KeyOf(tier, compiled_[i], compiled_[i].metadata.op_name, key))
+      if (match_[i] >= 0 || !KeyOf(tier, compiled_[i], compiled_[i].metadata.op_name, true, key))
         continue;
       auto& group = wanting[key];
       if (group.empty()) order.push_back(key);

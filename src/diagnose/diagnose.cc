@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "diagnose/lost_rounding.h"
 #include "diagnose/rules.h"
@@ -31,8 +32,13 @@ std::string Title(const Rule& rule, const std::vector<Kernel>& kernels, const Fi
   const Kernel& first = kernels[finding.kernels.front()];
   std::string predicate = Replace(rule.title, "{types}", census::ToString(first.runs_in));
   if (finding.kernels.size() == 1 && predicate.starts_with("run ")) predicate.replace(0, 3, "runs");
-  return fmt::format("{} in {} {}", PluralOf(first.family, finding.kernels.size()),
-                     finding.computation->name, predicate);
+  std::set<const hlo::Computation*> computations;
+  for (size_t kernel : finding.kernels) computations.insert(kernels[kernel].node->computation);
+  std::string where = computations.size() == 1
+                          ? std::string(ShortName(first.node->computation->name))
+                          : fmt::format("{} computations", computations.size());
+  return fmt::format("{} in {} {}", PluralOf(first.family, finding.kernels.size()), where,
+                     predicate);
 }
 
 }  // namespace
@@ -44,18 +50,16 @@ std::vector<Finding> Diagnose(const census::Census& census, const Setting& setti
       facts.with_graph_calls.insert(kernel.node->computation);
     }
   }
-  // One finding per rule, computation, family and type that the kernels run in; rules are in order
-  // of weight.
-  using Key = std::tuple<size_t, const census::CallNode*, census::Family, census::OperandTypes>;
+  // One finding per rule, family and type that the kernels run in; rules are in order of weight.
+  using Key = std::tuple<size_t, census::Family, census::OperandTypes>;
   std::map<Key, Finding> findings;
   std::span<const Rule> rules = Rules();
   for (size_t i = 0; i < census.kernels.size(); ++i) {
     const Kernel& kernel = census.kernels[i];
     for (size_t r = 0; r < rules.size(); ++r) {
       if (!rules[r].applies(kernel, facts)) continue;
-      Finding& finding = findings[{r, kernel.node, kernel.family, kernel.runs_in}];
+      Finding& finding = findings[{r, kernel.family, kernel.runs_in}];
       finding.kernels.push_back(i);
-      finding.computation = kernel.node->computation;
       break;
     }
   }
@@ -72,6 +76,11 @@ std::vector<Finding> Diagnose(const census::Census& census, const Setting& setti
   if (auto lost = FindLostRounding(census)) list.push_back(std::move(*lost));
   std::ranges::stable_sort(list, {}, &Finding::severity);
   return list;
+}
+
+std::string_view ShortName(std::string_view computation) {
+  size_t end = std::min(computation.find(".clone"), computation.find(".sunk"));
+  return computation.substr(0, end);
 }
 
 }  // namespace eightfold::diagnose

@@ -30,15 +30,18 @@ struct Finding {
   Severity severity{};
   std::string
       title;  // "20 convolutions in main run in f32: another computation was rewritten first"
-  std::string cause;                              // why, in a sentence or two
-  std::string fix;                                // what to do
-  const hlo::Computation* computation = nullptr;  // null: of the whole module
-  std::vector<size_t> kernels;                    // indices into Census::kernels
+  std::string cause;            // why, in a sentence or two
+  std::string fix;              // what to do
+  std::vector<size_t> kernels;  // indices into Census::kernels; empty: of the whole module
 };
 
 // Every kernel that does not run as asked is part of exactly one finding, and findings come worst
 // first. The rules are in rules.cc, one row each.
 std::vector<Finding> Diagnose(const census::Census& census, const Setting& setting);
+
+// A computation's name without what XLA's passes hang on: "region_10.89" for
+// "region_10.89.clone.clone.sunk".
+std::string_view ShortName(std::string_view computation);
 
 }  // namespace eightfold::diagnose
 

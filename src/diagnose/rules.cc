@@ -121,13 +121,13 @@ constexpr Rule kRules[] = {
      "a dump from the device settles it: XLA_FLAGS=--xla_dump_to=DIR there, then eightfold audit "
      "DIR; "
      "--xla_gpu_enable_triton_gemm=false forces FP8"},
-    {"EF301", Severity::kAny, F32ConvolutionFromBf16, "asked for bf16 and run in f32",
+    {"EF301", Severity::kAny, F32ConvolutionFromBf16, "asked for bf16 and ran in f32",
      "XLA widens the operands of a bf16 convolution whose result is f32 (preferred_element_type).",
      "let the convolution return bf16 and convert its result"},
-    {"EF302", Severity::kAny, F32FromBf16, "asked for bf16 and run in f32",
+    {"EF302", Severity::kAny, F32FromBf16, "asked for bf16 and ran in f32",
      "The operands were widened to f32 before the product.",
      "multiply bf16 operands with preferred_element_type=float32 instead of converting them"},
-    {"EF401", Severity::kAny, WeightOnly, "asked for FP8 in one operand only and run in {types}",
+    {"EF401", Severity::kAny, WeightOnly, "asked for FP8 in one operand only and ran in {types}",
      "Tensor cores multiply FP8 by FP8: both operands must be quantized.",
      "quantize the other operand too, or count on the wide type"},
     {"EF501", Severity::kAny, NoTensorCores, "run in {types} inside an element-by-element loop",

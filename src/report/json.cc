@@ -156,7 +156,6 @@ Json FindingJson(const diagnose::Finding& finding) {
   return {{"id", finding.id},
           {"severity", SeverityName(finding.severity)},
           {"title", finding.title},
-          {"computation", finding.computation ? Json(finding.computation->name) : Json()},
           {"kernels", finding.kernels},
           {"cause", finding.cause},
           {"fix", finding.fix},

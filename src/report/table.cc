@@ -91,9 +91,9 @@ class TableWriter {
     WriteHeadline();
     if (options_.headline_only) return std::move(out_);
     if (!section_.census.kernels.empty()) WriteTree();
-    for (const std::string& caveat : Caveats(section_))
-      out_ += Wrap("· " + caveat, 2, options_.width);
-    if (!section_.census.kernels.empty() || !section_.findings.empty()) out_ += "\n";
+    std::vector<std::string> caveats = Caveats(section_);
+    for (const std::string& caveat : caveats) out_ += Wrap("· " + caveat, 2, options_.width);
+    if (!caveats.empty()) out_ += "\n";
     for (const diagnose::Finding& finding : section_.findings) WriteFinding(finding);
     return std::move(out_);
   }
@@ -153,8 +153,9 @@ class TableWriter {
     std::string more =
         node.sites.size() > 1 ? fmt::format(" (from {} places)", node.sites.size()) : "";
     std::string runs = (node.alternative ? "≤ " : "") + node.runs.ToString();
-    return Cells(indent + EnteredAs(node) + std::string(node.computation->name) + more, runs,
-                 rows_[&node]);
+    return Cells(
+        indent + EnteredAs(node) + std::string(diagnose::ShortName(node.computation->name)) + more,
+        runs, rows_[&node]);
   }
 
   std::vector<std::string> Cells(const std::string& name, const std::string& runs,
