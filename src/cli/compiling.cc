@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <condition_variable>
 #include <cstdio>
@@ -15,6 +16,8 @@
 namespace eightfold::cli {
 namespace {
 
+constexpr int64_t kMostDevices = 1 << 20;
+
 // From this version on XLA numbers instructions within their computation; before, it aborts on ids
 // of more than 31 bits.
 constexpr target::PluginVersion kFirstWithLocalIds{{0, 7, 2, 0}};
@@ -23,8 +26,13 @@ hlo::IdScheme IdsFor(const target::PluginVersion& version) {
   return version < kFirstWithLocalIds ? hlo::IdScheme::kSequential : hlo::IdScheme::kPerComputation;
 }
 
+// Plugins abort on counts below 1; files may hold any number.
+int DeviceCount(int64_t count) {
+  return static_cast<int>(std::clamp<int64_t>(count, 1, kMostDevices));
+}
+
 // "mhlo.num_partitions = 8 : i32" among the attributes of a StableHLO text's module; 0: not there.
-int AttributeOfStableHlo(std::string_view text, std::string_view name) {
+int StableHloInt(std::string_view text, std::string_view name) {
   std::string_view header = text.substr(0, text.find('\n', text.find("module")));
   size_t at = header.find(name);
   if (at == std::string_view::npos) return 0;
@@ -41,8 +49,8 @@ Result<void> PrepareHlo(const Input& input, const Compiler& compiler, Prepared& 
                                             IdsFor(compiler.plugin.version)));
   prepared.bytes = std::make_unique<std::string>(std::move(bytes));
   prepared.request.program = *prepared.bytes;
-  prepared.request.num_partitions = static_cast<int>(prepared.module->num_partitions);
-  prepared.request.num_replicas = static_cast<int>(prepared.module->replica_count);
+  prepared.request.num_partitions = DeviceCount(prepared.module->num_partitions);
+  prepared.request.num_replicas = DeviceCount(prepared.module->replica_count);
   return {};
 }
 
@@ -77,10 +85,8 @@ Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const Com
     request.format = pjrt::CompileRequest::Format::kMlir;
     request.program = input.source->bytes();
     if (input.kind == InputKind::kStableHloText) {
-      request.num_partitions =
-          std::max(1, AttributeOfStableHlo(request.program, "mhlo.num_partitions"));
-      request.num_replicas =
-          std::max(1, AttributeOfStableHlo(request.program, "mhlo.num_replicas"));
+      request.num_partitions = DeviceCount(StableHloInt(request.program, "mhlo.num_partitions"));
+      request.num_replicas = DeviceCount(StableHloInt(request.program, "mhlo.num_replicas"));
     }
   } else {
     EF_CHECK_OK(options.raw ? PrepareRaw(input, prepared) : PrepareHlo(input, compiler, prepared));

@@ -54,6 +54,15 @@ class CompileTest(ProgramTest):
         self.compiled("repro.pb", "0.10.2", out="out.pb")
         self.assertEqual(self.run_program("convert", "out.pb", "-").stdout, text)
 
+    def test_partitioned_programs_have_per_device_shapes(self):
+        # A batch of 64 over 8 devices. StableHLO says so itself, a HloModuleProto cannot.
+        for program, options in (("sharded.mlir", ()), ("sharded.pb", ("--partitions", "8"))):
+            text = self.compiled(program, "0.10.2", *options)
+            self.assertIn(b"num_partitions=8", text.split(b"\n")[0])
+            self.assertRegex(text, rb"ENTRY [^\n]*f32\[8,6,6,128\]")
+        whole = self.compiled("sharded.pb", "0.10.2")
+        self.assertRegex(whole, rb"ENTRY [^\n]*f32\[64,6,6,128\]")
+
     def test_dump_folder_holds_the_passes(self):
         self.compiled("repro.pb", "0.10.2", "--dump", "passes")
         names = os.listdir(self.folder / "passes")
