@@ -15,18 +15,19 @@ using Rename = std::function<uint64_t(uint64_t)>;
 
 // Copies the field at which `reader` stands.
 void CopyField(pbf_reader& reader, pbf_writer& writer) {
+  const auto tag = reader.tag();  // reading the value forgets it
   switch (reader.wire_type()) {
     case pbf_wire_type::varint:
-      writer.add_uint64(reader.tag(), reader.get_uint64());
+      writer.add_uint64(tag, reader.get_uint64());
       return;
     case pbf_wire_type::fixed64:
-      writer.add_fixed64(reader.tag(), reader.get_fixed64());
+      writer.add_fixed64(tag, reader.get_fixed64());
       return;
     case pbf_wire_type::fixed32:
-      writer.add_fixed32(reader.tag(), reader.get_fixed32());
+      writer.add_fixed32(tag, reader.get_fixed32());
       return;
     default:
-      writer.add_bytes(reader.tag(), reader.get_view());
+      writer.add_bytes(tag, reader.get_view());
   }
 }
 
