@@ -383,7 +383,9 @@ TEST(ReaderTest, SurvivesTruncationAnywhere) {
   for (size_t length = 0; length + 1 < text->size(); length += 97) {
     auto cut = Read(text->substr(0, length));
     // A cut between two computations leaves a module without them.
-    if (!cut) EXPECT_NE(cut.error().where.line, 0u) << length;
+    if (!cut) {
+      EXPECT_NE(cut.error().where.line, 0u) << length;
+    }
   }
 }
 
