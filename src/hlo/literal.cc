@@ -127,7 +127,10 @@ void Literal::SetStrides(std::span<const int64_t> minor_to_major) {
 
 void Literal::DecodeElements(std::string_view wire) {
   width_ = StoredWidth(type_);
-  int parts = IsComplex(type_) ? 2 : 1;
+  parts_ = IsComplex(type_) ? 2 : 1;
+  is_integer_ = IsIntegral(type_) || type_ == PrimitiveType::kPred;
+  if (IsSigned(type_)) unused_bits_ = 64 - BitWidth(type_);
+  if (BitWidth(type_) < 8) mask_ = static_cast<uint8_t>((1 << BitWidth(type_)) - 1);
   auto field = static_cast<uint32_t>(LiteralField(type_));
   bool varint = IsVarint(type_);
   for (Cursor cursor(wire); cursor.Next();) {
@@ -136,6 +139,11 @@ void Literal::DecodeElements(std::string_view wire) {
     } else if (cursor.field() != field) {
       continue;
     } else if (varint) {
+      if (cursor.type() == wire::Type::kBytes) {
+        owned_.reserve(owned_.size() +
+                       static_cast<size_t>(
+                           std::min(size_, static_cast<int64_t>(cursor.bytes().size())) * width_));
+      }
       cursor.Ints([&](int64_t value) {
         if (type_ == PrimitiveType::kPred) value = value != 0;
         AppendBytes(owned_, static_cast<uint64_t>(value), width_);
@@ -153,9 +161,9 @@ void Literal::DecodeElements(std::string_view wire) {
     }
   }
   if (type_ == PrimitiveType::kTuple) return;
-  size_t stored = Data().size() / static_cast<size_t>(width_ * parts);
+  size_t stored = Data().size() / static_cast<size_t>(width_ * parts_);
   if (stored != static_cast<uint64_t>(size_) ||
-      Data().size() % static_cast<size_t>(width_ * parts) != 0) {
+      Data().size() % static_cast<size_t>(width_ * parts_) != 0) {
     error_ = fmt::format("has {} elements where its shape {}[{}] has {}", stored, Name(type_),
                          fmt::join(dims_, ","), size_);
   }
@@ -172,13 +180,21 @@ int64_t Literal::Position(int64_t row_major) const {
 }
 
 uint64_t Literal::Bits(int64_t i, int part) const {
-  int64_t parts = IsComplex(type_) ? 2 : 1;
-  auto offset = static_cast<size_t>((Position(i) * parts + part) * width_);
-  uint64_t value = 0;
-  std::memcpy(&value, Data().data() + offset, static_cast<size_t>(width_));
-  int bits = BitWidth(type_);
-  if (bits < 8) value &= (uint64_t{1} << bits) - 1;
-  return value;
+  const char* at = Data().data() + (Position(i) * parts_ + part) * width_;
+  auto load = [at](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return static_cast<uint64_t>(value);
+  };
+  switch (width_) {
+    case 1:
+      return load(uint8_t{}) & mask_;
+    case 2:
+      return load(uint16_t{});
+    case 4:
+      return load(uint32_t{});
+    default:
+      return load(uint64_t{});
+  }
 }
 
 double Literal::AsDouble(int64_t i, int part) const {
@@ -190,7 +206,7 @@ double Literal::AsDouble(int64_t i, int part) const {
 }
 
 int64_t Literal::AsInt(int64_t i) const {
-  if (IsFloating(type_) || IsComplex(type_)) {
+  if (!is_integer_) {
     double value = AsDouble(i);
     if (std::isnan(value)) return 0;
     constexpr double kLimit = 9223372036854775808.0;  // 2^63
@@ -198,10 +214,7 @@ int64_t Literal::AsInt(int64_t i) const {
     if (value < -kLimit) return std::numeric_limits<int64_t>::min();
     return static_cast<int64_t>(value);
   }
-  uint64_t bits = Bits(i);
-  int width = BitWidth(type_);
-  if (!IsSigned(type_) || width == 64) return static_cast<int64_t>(bits);
-  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  return static_cast<int64_t>(Bits(i) << unused_bits_) >> unused_bits_;
 }
 
 }  // namespace eightfold::hlo

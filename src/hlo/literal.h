@@ -59,7 +59,11 @@ class Literal {
   // Elements between neighbours along each dimension, as stored; empty for row-major storage.
   std::vector<int64_t> strides_;
   int64_t size_ = 0;
-  int width_ = 0;          // bytes of one stored element (of one part for complex types)
+  int width_ = 0;  // bytes of one stored element (of one part for complex types)
+  int parts_ = 1;  // 2 for complex types
+  bool is_integer_ = false;
+  int unused_bits_ = 0;    // of 64, above a signed integer
+  uint8_t mask_ = 0xff;    // the bits of an element that is smaller than a byte
   std::string_view view_;  // stored elements, little-endian
   std::string owned_;      // the same, when they had to be decoded
   std::vector<std::string_view> tuple_;

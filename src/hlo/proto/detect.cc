@@ -19,8 +19,8 @@ bool AnyBytesField(std::string_view message, Visit visit) {
       const char* start = at;
       uint64_t tag = wire::Varint(at, end);
       if (static_cast<wire::Type>(tag & 7) == wire::Type::kBytes) {
-        uint64_t length =
-            std::min<uint64_t>(wire::Varint(at, end), static_cast<uint64_t>(end - at));
+        uint64_t length = wire::Varint(at, end);
+        length = std::min(length, static_cast<uint64_t>(end - at));
         if (visit(tag >> 3, std::string_view(at, static_cast<size_t>(length)))) return true;
         at += length;
         continue;

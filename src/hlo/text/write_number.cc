@@ -1,3 +1,4 @@
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -69,6 +70,42 @@ void AppendShortest(std::string& out, const Shortest& shortest, int precision) {
   }
 }
 
+// The decimal of 9 digits nearest to the value, as "%.9g" rounds, exactly, in 128-bit integers.
+// `exponent` is that of its first digit. False for values too large or too small for that; much
+// faster than to_chars for the others.
+bool FindNine(float magnitude, int exponent, Shortest& nine) {
+  constexpr int kDigits = 9;
+  constexpr int kMostPower = 44;  // 24 bits of significand times 5^44 fit 128
+  constexpr auto kPowersOfFive = [] {
+    std::array<unsigned __int128, kMostPower + 1> powers{};
+    powers[0] = 1;
+    for (size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 5;
+    return powers;
+  }();
+  int power = kDigits - 1 - exponent;
+  if (power < 0 || power > kMostPower) return false;
+  int binary = 0;
+  auto significand = static_cast<uint32_t>(std::ldexp(std::frexp(magnitude, &binary), 24));
+  // value * 10^power = significand * 5^power * 2^shift
+  int shift = binary - 24 + power;
+  unsigned __int128 product = significand * kPowersOfFive[static_cast<size_t>(power)];
+  uint64_t digits = 0;
+  if (shift >= 0) {
+    digits = static_cast<uint64_t>(product) << shift;
+  } else {
+    digits = static_cast<uint64_t>(product >> -shift);
+    unsigned __int128 rest = product & ((static_cast<unsigned __int128>(1) << -shift) - 1);
+    unsigned __int128 half = static_cast<unsigned __int128>(1) << (-shift - 1);
+    digits += rest > half || (rest == half && (digits & 1) != 0);
+  }
+  nine.exponent = exponent;
+  auto [end, error] = std::to_chars(nine.digits, nine.digits + kBuffer, digits);
+  nine.count = static_cast<int>(end - nine.digits);
+  if (nine.count > kDigits) ++nine.exponent;  // rounded up to the next power of ten
+  while (nine.count > 1 && nine.digits[nine.count - 1] == '0') --nine.count;
+  return true;
+}
+
 // A finite value, not zero: `few` digits if they are enough, else `many`.
 template <class T>
 void AppendRoundTrip(std::string& out, T value, int few, int many) {
@@ -79,6 +116,10 @@ void AppendRoundTrip(std::string& out, T value, int few, int many) {
     // the one of `few` digits when it is that short.
     Shortest shortest = FindShortest(magnitude);
     if (shortest.count <= few) return AppendShortest(out, shortest, few);
+    if constexpr (std::is_same_v<T, float>) {
+      Shortest nine;
+      if (FindNine(magnitude, shortest.exponent, nine)) return AppendShortest(out, nine, many);
+    }
     return AppendG(out, static_cast<double>(magnitude), many);
   }
   size_t start = out.size();
