@@ -11,14 +11,15 @@ import functools
 import json
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
-sys.path.insert(0, os.environ["PROGRAM_MODULE"])
 import jsonschema
-from program import DATA, EIGHTFOLD, ProgramTest
 
-import subprocess
+sys.path.insert(0, os.environ["PROGRAM_MODULE"])
+from program import DATA, EIGHTFOLD, ProgramTest
 
 PLUGINS = ("0.10.2", "0.12.0.1")
 SCHEMA = json.loads(pathlib.Path(os.environ["SCHEMA"]).read_text())
@@ -128,7 +129,9 @@ class Programs(unittest.TestCase):
             with self.subTest(name, plugin=plugin):
                 report = audit(program(name), plugin)[1]
                 self.assertEqual(report["totals"]["unmatched"], 0)
-                self.assertEqual(report["not_in_compiled"], [])
+                # XLA merges the two policy heads of `two`, which share their weights, into one matmul.
+                merged = 1 if name == "two" else 0
+                self.assertEqual(len(report["not_in_compiled"]), merged)
 
     def test_partitioned_program_has_per_device_shapes(self):
         for name, options in (("sharded", ()), ("sharded.mlir", ()), ("sharded_gspmd", ("--partitions", "8"))):
@@ -158,32 +161,44 @@ class Reports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.expected = rows(DATA / "reports" / "expected.tsv")
-        warm([(cls.path(name), plugin, target) for name, target, _, _ in cls.expected for plugin in PLUGINS])
+        cls.jobs = [(name, target, plugin, expected) for name, target, column, expected in cls.expected
+                    for plugin in PLUGINS if column in ("*", plugin)]
+        warm([(cls.path(name), plugin, target) for name, target, plugin, _ in cls.jobs])
 
     @staticmethod
     def path(name):
         return DATA / "reports" / (name + ".pb")
 
+    def kernels(self, path, plugin, target):
+        """"1 demoted bf16 loop", as expected.tsv has it."""
+        counts = collections.Counter()
+        for kernel in audit(path, plugin, target)[1]["kernels"]:
+            narrow = all(type.startswith(("f8", "f4")) for type in kernel["runs_in"])
+            loop = " loop" if kernel["backend"] == "loop" else ""
+            counts[f"{kernel['status']} {'fp8' if narrow else kernel['runs_in'][0]}{loop}"] += 1
+        return "; ".join(f"{count} {what}" for what, count in counts.items())
+
     def test_every_row_comes_out_as_its_table_says(self):
-        for name, target, _, expected in self.expected:
-            for plugin in PLUGINS:
-                counts = collections.Counter()
-                for kernel in audit(self.path(name), plugin, target)[1]["kernels"]:
-                    narrow = all(type.startswith(("f8", "f4")) for type in kernel["runs_in"])
-                    runs = "fp8" if narrow else kernel["runs_in"][0]
-                    loop = " loop" if kernel["backend"] == "loop" else ""
-                    counts[f"{kernel['status']} {runs}{loop}"] += 1
-                with self.subTest(name, plugin=plugin, target=target):
-                    self.assertEqual("; ".join(f"{n} {what}" for what, n in counts.items()), expected)
+        for name, target, plugin, expected in self.jobs:
+            with self.subTest(name, plugin=plugin, target=target):
+                self.assertEqual(self.kernels(self.path(name), plugin, target), expected)
+
+    def test_block_scaled_matmul_without_a_known_cudnn_is_dequantized_in_a_loop(self):
+        config = subprocess.run([EIGHTFOLD, "targets", "rtx5070", "--config", "0.12.0.1"], capture_output=True,
+                                check=True, text=True).stdout
+        with tempfile.NamedTemporaryFile("w", suffix=".txtpb") as file:
+            file.write("".join(line for line in config.splitlines(True) if "dnn_version" not in line))
+            file.flush()
+            self.assertEqual(self.kernels(self.path("19_mxfp8_scaled_matmul"), "0.12.0.1", file.name),
+                             "1 demoted bf16 loop")
 
     def test_undecided_kernels_run_in_fp8_without_triton(self):
-        for name, target, _, expected in self.expected:
+        for name, target, plugin, expected in self.jobs:
             if "undecided" not in expected:
                 continue
-            for plugin in PLUGINS:
-                for kernel in audit(self.path(name), plugin, target)[1]["kernels"]:
-                    with self.subTest(name, plugin=plugin):
-                        self.assertTrue(all(t.startswith("f8") for t in kernel["without_triton"]["runs_in"]))
+            for kernel in audit(self.path(name), plugin, target)[1]["kernels"]:
+                with self.subTest(name, plugin=plugin):
+                    self.assertTrue(all(t.startswith("f8") for t in kernel["without_triton"]["runs_in"]))
 
     def test_lost_rounding_is_noted_and_does_not_fail(self):
         for kind in ("e4m3", "e5m2", "f16", "bf16"):
@@ -195,7 +210,7 @@ class Reports(unittest.TestCase):
 
     def test_matmuls_without_tensor_cores_fail_any(self):
         for name, target in (("09_int8_result_type_s8", "rtx5070"), ("19_mxfp8_scaled_matmul", "h100")):
-            self.assertEqual(audit(self.path(name), "0.10.2", target, "", ("--fail-on", "any"))[0], 1)
+            self.assertEqual(audit(self.path(name), "0.12.0.1", target, "", ("--fail-on", "any"))[0], 1)
 
 
 class Inputs(ProgramTest):
