@@ -76,9 +76,39 @@ bool Compatible(const Shape& a, const Shape& b) {
   return true;
 }
 
+namespace {
+
+bool Check(Verdict& verdict) {
+  StructureCheck structure(verdict);
+  if (!structure.CheckModule()) return false;
+  // One computation after the other is checked in full while it is in the cache; those that call
+  // something behind them wait until all structure is known to be sound.
+  ShapeCheck shapes(verdict);
+  std::vector<const Computation*> waiting;
+  for (const Computation* computation : verdict.module().computations) {
+    bool callees_first = true;
+    if (!structure.CheckComputation(*computation, &callees_first) ||
+        !CheckSchedule(verdict, *computation)) {
+      return false;
+    }
+    if (!callees_first) {
+      waiting.push_back(computation);
+    } else if (!shapes.CheckComputation(*computation)) {
+      return false;
+    }
+  }
+  if (!waiting.empty() && !structure.CheckCallCycles()) return false;
+  for (const Computation* computation : waiting) {
+    if (!shapes.CheckComputation(*computation)) return false;
+  }
+  return CheckModuleFields(verdict);
+}
+
+}  // namespace
+
 Result<void> Verify(const Module& module) {
   Verdict verdict(module);
-  if (CheckStructure(verdict) && CheckShapes(verdict) && CheckModule(verdict)) return {};
+  if (Check(verdict)) return {};
   return tl::unexpected(verdict.TakeError());
 }
 

@@ -1,6 +1,9 @@
 #ifndef EIGHTFOLD_HLO_VERIFY_INTERNAL_H_
 #define EIGHTFOLD_HLO_VERIFY_INTERNAL_H_
 
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,15 +34,49 @@ class Verdict {
 
 // verify_structure.cc: entry, roots, names, ids, operands, calls, cycles, parameter numbers. The
 // other checks rely on it: afterwards no pointer is null and every index is right.
-bool CheckStructure(Verdict& verdict);
-// verify_shapes.cc: every shape by itself, and the shape of each result.
-bool CheckShapes(Verdict& verdict);
+class StructureCheck {
+ public:
+  explicit StructureCheck(Verdict& verdict);
+  ~StructureCheck();
+  // The computations as such: before anything else.
+  bool CheckModule();
+  // `callees_first` is whether all that `computation` calls stands before it in the module.
+  bool CheckComputation(const Computation& computation, bool* callees_first);
+  // Whether calls lead back to their start. Needed when some `callees_first` was false.
+  bool CheckCallCycles();
+
+ private:
+  struct Sets;
+  Verdict& verdict_;
+  std::unique_ptr<Sets> sets_;
+};
+// verify_shapes.cc: every shape by itself, and the shape of each result. What the computation calls
+// must have been through StructureCheck too.
+class ShapeCheck {
+ public:
+  explicit ShapeCheck(Verdict& verdict) : verdict_(verdict) {}
+  bool CheckComputation(const Computation& computation);
+
+ private:
+  // Whether `shape` was found to be well-formed lately. A module has few distinct shapes, so most
+  // lookups hit; a miss only checks once more.
+  bool IsKnown(const Shape* shape) {
+    const Shape*& slot = known_[(reinterpret_cast<uintptr_t>(shape) >> 4) % known_.size()];
+    if (slot == shape) return true;
+    slot = shape;
+    return false;
+  }
+
+  Verdict& verdict_;
+  std::array<const Shape*, 4096> known_{};
+};
 // verify_calls.cc: parameters and results of the computations that `caller` calls.
 bool CheckCalled(Verdict& verdict, const Instruction& caller);
 // verify_literal.cc: the literal of a constant against its shape.
 bool CheckLiteral(Verdict& verdict, const Instruction& constant);
-// verify_module.cc: schedules, the entry layout, aliasing.
-bool CheckModule(Verdict& verdict);
+// verify_module.cc: schedules; the entry layout and aliasing.
+bool CheckSchedule(Verdict& verdict, const Computation& computation);
+bool CheckModuleFields(Verdict& verdict);
 
 // Whether a value of one shape may stand where the other is expected: equal but for layouts, and a
 // dynamic dimension fits every size.

@@ -19,37 +19,6 @@ constexpr uint32_t kInputOutputAlias = 8;
 constexpr uint32_t kBufferDonor = 18;
 constexpr Field kEntryComputationLayout{1};
 
-bool CheckSchedule(Verdict& verdict, const Computation& computation) {
-  std::span<Instruction* const> schedule = computation.schedule;
-  if (schedule.empty()) return true;
-  constexpr uint32_t kNowhere = UINT32_MAX;
-  std::vector<uint32_t> position(computation.instructions.size(), kNowhere);
-  for (uint32_t i = 0; i < schedule.size(); ++i) {
-    if (schedule[i] == nullptr || schedule[i]->parent != &computation ||
-        position[schedule[i]->index] != kNowhere) {
-      return verdict.Fail(computation, "its schedule has an instruction twice or one of elsewhere");
-    }
-    position[schedule[i]->index] = i;
-  }
-  if (schedule.size() != position.size()) {
-    auto missing = std::ranges::find(position, kNowhere) - position.begin();
-    return verdict.Fail(*computation.instructions[static_cast<size_t>(missing)],
-                        "it is not in the schedule of its computation");
-  }
-  for (const Instruction* instruction : schedule) {
-    for (std::span<Instruction* const> before :
-         {std::span<Instruction* const>(instruction->operands),
-          std::span<Instruction* const>(instruction->control_predecessors)}) {
-      for (const Instruction* needed : before) {
-        if (position[needed->index] < position[instruction->index]) continue;
-        return verdict.Fail(
-            *instruction, fmt::format("it is scheduled before %{}, which it needs", needed->name));
-      }
-    }
-  }
-  return true;
-}
-
 // ProgramShapeProto (1 parameters, 2 result) against the entry computation.
 bool CheckProgramShape(Verdict& verdict, std::string_view wire, std::string_view what) {
   const Computation& entry = *verdict.module().entry;
@@ -135,7 +104,7 @@ bool CheckAliases(Verdict& verdict, std::string_view wire, bool donor) {
   return true;
 }
 
-bool CheckModuleFields(Verdict& verdict) {
+bool CheckFields(Verdict& verdict) {
   const Module& module = verdict.module();
   if (const Attribute* shape = module.Find(kHostProgramShape)) {
     if (!CheckProgramShape(verdict, shape->bytes, "entry_computation_layout")) return false;
@@ -155,12 +124,40 @@ bool CheckModuleFields(Verdict& verdict) {
 
 }  // namespace
 
-bool CheckModule(Verdict& verdict) {
-  for (const Computation* computation : verdict.module().computations) {
-    if (!CheckSchedule(verdict, *computation)) return false;
+bool CheckSchedule(Verdict& verdict, const Computation& computation) {
+  std::span<Instruction* const> schedule = computation.schedule;
+  if (schedule.empty()) return true;
+  constexpr uint32_t kNowhere = UINT32_MAX;
+  std::vector<uint32_t> position(computation.instructions.size(), kNowhere);
+  for (uint32_t i = 0; i < schedule.size(); ++i) {
+    if (schedule[i] == nullptr || schedule[i]->parent != &computation ||
+        position[schedule[i]->index] != kNowhere) {
+      return verdict.Fail(computation, "its schedule has an instruction twice or one of elsewhere");
+    }
+    position[schedule[i]->index] = i;
   }
+  if (schedule.size() != position.size()) {
+    auto missing = std::ranges::find(position, kNowhere) - position.begin();
+    return verdict.Fail(*computation.instructions[static_cast<size_t>(missing)],
+                        "it is not in the schedule of its computation");
+  }
+  for (const Instruction* instruction : schedule) {
+    for (std::span<Instruction* const> before :
+         {std::span<Instruction* const>(instruction->operands),
+          std::span<Instruction* const>(instruction->control_predecessors)}) {
+      for (const Instruction* needed : before) {
+        if (position[needed->index] < position[instruction->index]) continue;
+        return verdict.Fail(
+            *instruction, fmt::format("it is scheduled before %{}, which it needs", needed->name));
+      }
+    }
+  }
+  return true;
+}
+
+bool CheckModuleFields(Verdict& verdict) {
   try {
-    return CheckModuleFields(verdict);
+    return CheckFields(verdict);
   } catch (const wire::Damage& damage) {
     return verdict.Fail(fmt::format("a module attribute is damaged: {}", damage.what()));
   }

@@ -48,21 +48,6 @@ std::string ShapeProblem(const Shape& shape) {
   return {};
 }
 
-// The shapes that were found to be well-formed lately. A module has few distinct shapes, so most
-// lookups hit; a miss only checks once more.
-class CheckedShapes {
- public:
-  bool Contains(const Shape* shape) {
-    const Shape*& slot = slots_[(reinterpret_cast<uintptr_t>(shape) >> 4) % slots_.size()];
-    if (slot == shape) return true;
-    slot = shape;
-    return false;
-  }
-
- private:
-  std::array<const Shape*, 4096> slots_{};
-};
-
 // Whether `shape` is what was inferred, layouts aside. `any_type`: the element type is free.
 bool Matches(const InferredShape& inferred, const Shape& shape, bool any_type = false) {
   if (inferred.whole != nullptr && !any_type) return Compatible(*inferred.whole, shape);
@@ -293,19 +278,16 @@ bool CheckResultShape(Verdict& verdict, const Instruction& instruction) {
 
 }  // namespace
 
-bool CheckShapes(Verdict& verdict) {
-  CheckedShapes checked;
-  for (const Computation* computation : verdict.module().computations) {
-    for (const Instruction* instruction : computation->instructions) {
-      if (!checked.Contains(instruction->shape)) {
-        std::string problem = ShapeProblem(*instruction->shape);
-        if (!problem.empty()) return verdict.Fail(*instruction, problem);
-      }
-      if (IsPlainArithmetic(*instruction)) continue;
-      if (!CheckResultShape(verdict, *instruction) ||
-          (!instruction->called.empty() && !CheckCalled(verdict, *instruction))) {
-        return false;
-      }
+bool ShapeCheck::CheckComputation(const Computation& computation) {
+  for (const Instruction* instruction : computation.instructions) {
+    if (!IsKnown(instruction->shape)) {
+      std::string problem = ShapeProblem(*instruction->shape);
+      if (!problem.empty()) return verdict_.Fail(*instruction, problem);
+    }
+    if (IsPlainArithmetic(*instruction)) continue;
+    if (!CheckResultShape(verdict_, *instruction) ||
+        (!instruction->called.empty() && !CheckCalled(verdict_, *instruction))) {
+      return false;
     }
   }
   return true;

@@ -48,12 +48,6 @@ class ScopedSet {
   uint32_t round_ = 0;
 };
 
-struct Sets {
-  explicit Sets(size_t largest) : names(largest), ids(largest) {}
-  ScopedSet<std::string_view> names;
-  ScopedSet<int64_t> ids;
-};
-
 struct CalledCount {
   int fewest;
   int most;  // -1: any number
@@ -119,7 +113,7 @@ bool CheckCounts(Verdict& verdict, const Instruction& instruction) {
 
 // Pointers of one instruction. `in_order` becomes false when something it needs comes later.
 bool CheckLinks(Verdict& verdict, const Instruction& instruction, bool* in_order,
-                bool* calls_in_order) {
+                bool* callees_first) {
   const Computation& computation = *instruction.parent;
   for (std::span<Instruction* const> before :
        {std::span<Instruction* const>(instruction.operands),
@@ -142,7 +136,7 @@ bool CheckLinks(Verdict& verdict, const Instruction& instruction, bool* in_order
         [[unlikely]] {
       return verdict.Fail(instruction, "it calls a computation that the module does not have");
     }
-    *calls_in_order = *calls_in_order && called->index < computation.index;
+    *callees_first = *callees_first && called->index < computation.index;
   }
   return true;
 }
@@ -189,27 +183,6 @@ bool CheckOperandCycles(Verdict& verdict, const Computation& computation) {
   return verdict.Fail(*member, "it needs its own result: " + cycle);
 }
 
-bool CheckCallCycles(Verdict& verdict) {
-  const Module& module = verdict.module();
-  std::vector<Computation*> order = CalleesFirst(module);
-  if (order.size() == module.computations.size()) return true;
-  std::vector<bool> done(module.computations.size());
-  for (const Computation* computation : order) done[computation->index] = true;
-  auto previous = [&](const Computation& computation) -> const Computation* {
-    for (const Instruction* instruction : computation.instructions) {
-      for (const Computation* called : instruction->called) {
-        if (!done[called->index]) return called;
-      }
-    }
-    return &computation;
-  };
-  auto first = std::ranges::find(done, false) - done.begin();
-  const Computation* member = nullptr;
-  std::string cycle = DescribeCycle<Computation>(module.computations[static_cast<size_t>(first)],
-                                                 done.size(), previous, &member);
-  return verdict.Fail(*member, "it calls itself: " + cycle, "HLO has no recursion");
-}
-
 bool CheckParameterNumbers(Verdict& verdict, const Computation& computation) {
   if (std::ranges::find(computation.parameters, nullptr) == computation.parameters.end()) {
     return true;
@@ -231,7 +204,7 @@ bool CheckParameterNumbers(Verdict& verdict, const Computation& computation) {
 }
 
 // Ids that were never assigned are 0 and not compared.
-bool CheckIds(Verdict& verdict, Sets& sets, const Computation& computation) {
+bool CheckIds(Verdict& verdict, ScopedSet<int64_t>& ids, const Computation& computation) {
   int64_t last = 0;
   bool ascending = true;
   for (const Instruction* instruction : computation.instructions) {
@@ -240,88 +213,110 @@ bool CheckIds(Verdict& verdict, Sets& sets, const Computation& computation) {
     last = instruction->id;
   }
   if (ascending) return true;
-  sets.ids.Clear(computation.instructions.size());
+  ids.Clear(computation.instructions.size());
   for (const Instruction* instruction : computation.instructions) {
-    if (instruction->id == 0 || sets.ids.Insert(instruction->id)) continue;
+    if (instruction->id == 0 || ids.Insert(instruction->id)) continue;
     return verdict.Fail(
         *instruction, fmt::format("its id {} is there twice in the computation", instruction->id));
   }
   return true;
 }
 
-bool CheckComputation(Verdict& verdict, Sets& sets, const Computation& computation,
-                      bool* calls_in_order) {
-  if (computation.instructions.empty()) return verdict.Fail(computation, "it has no instructions");
-  sets.names.Clear(computation.instructions.size());
-  bool in_order = true;
-  uint32_t index = 0;
-  for (const Instruction* instruction : computation.instructions) {
-    if (instruction == nullptr || instruction->parent != &computation ||
-        instruction->index != index++) {
-      return verdict.Fail(computation, "its instructions are not linked to it");
-    }
-    if (instruction->name.empty()) return verdict.Fail(*instruction, "it has no name");
-    if (instruction->shape == nullptr) return verdict.Fail(*instruction, "it has no shape");
-    if (!sets.names.Insert(instruction->name)) [[unlikely]] {
-      return verdict.Fail(*instruction, "its name is there twice",
-                          "names are unique within a computation");
-    }
-    if (!CheckCounts(verdict, *instruction) ||
-        !CheckLinks(verdict, *instruction, &in_order, calls_in_order)) {
-      return false;
-    }
+}  // namespace
+
+struct StructureCheck::Sets {
+  explicit Sets(size_t largest) : names(largest), ids(largest) {}
+  ScopedSet<std::string_view> names;
+  ScopedSet<int64_t> ids;
+};
+
+StructureCheck::StructureCheck(Verdict& verdict) : verdict_(verdict) {
+  size_t largest = verdict.module().computations.size();
+  for (const Computation* computation : verdict.module().computations) {
+    if (computation != nullptr) largest = std::max(largest, computation->instructions.size());
   }
-  if (computation.root == nullptr || computation.root->parent != &computation) {
-    return verdict.Fail(computation, computation.root == nullptr
-                                         ? "it has no root"
-                                         : "its root is in another computation");
-  }
-  return CheckIds(verdict, sets, computation) && CheckParameterNumbers(verdict, computation) &&
-         (in_order || CheckOperandCycles(verdict, computation));
+  sets_ = std::make_unique<Sets>(largest);
 }
 
-// Names, ids and links of the computations themselves.
-bool CheckComputations(Verdict& verdict, Sets& sets) {
-  const Module& module = verdict.module();
-  sets.names.Clear(module.computations.size());
-  sets.ids.Clear(module.computations.size());
+StructureCheck::~StructureCheck() = default;
+
+bool StructureCheck::CheckModule() {
+  const Module& module = verdict_.module();
+  sets_->names.Clear(module.computations.size());
+  sets_->ids.Clear(module.computations.size());
   uint32_t index = 0;
   for (const Computation* computation : module.computations) {
     if (computation == nullptr || computation->module != &module || computation->index != index++) {
-      return verdict.Fail("the computations are not linked to their module");
+      return verdict_.Fail("the computations are not linked to their module");
     }
-    if (computation->name.empty()) return verdict.Fail(*computation, "it has no name");
-    if (!sets.names.Insert(computation->name)) {
-      return verdict.Fail(*computation, "its name is there twice",
-                          "names of computations are unique within a module");
+    if (computation->name.empty()) return verdict_.Fail(*computation, "it has no name");
+    if (!sets_->names.Insert(computation->name)) {
+      return verdict_.Fail(*computation, "its name is there twice",
+                           "names of computations are unique within a module");
     }
-    if (computation->id != 0 && !sets.ids.Insert(computation->id)) {
-      return verdict.Fail(*computation, fmt::format("its id {} is there twice", computation->id));
+    if (computation->id != 0 && !sets_->ids.Insert(computation->id)) {
+      return verdict_.Fail(*computation, fmt::format("its id {} is there twice", computation->id));
     }
   }
   if (module.entry == nullptr || module.entry->index >= module.computations.size() ||
       module.computations[module.entry->index] != module.entry) {
-    return verdict.Fail("the module has no entry computation",
-                        "in text, ENTRY marks it; in a proto, entry_computation_id names it");
+    return verdict_.Fail("the module has no entry computation",
+                         "in text, ENTRY marks it; in a proto, entry_computation_id names it");
   }
   return true;
 }
 
-}  // namespace
+bool StructureCheck::CheckComputation(const Computation& computation, bool* callees_first) {
+  if (computation.instructions.empty()) return verdict_.Fail(computation, "it has no instructions");
+  sets_->names.Clear(computation.instructions.size());
+  bool in_order = true;
+  *callees_first = true;
+  uint32_t index = 0;
+  for (const Instruction* instruction : computation.instructions) {
+    if (instruction == nullptr || instruction->parent != &computation ||
+        instruction->index != index++) {
+      return verdict_.Fail(computation, "its instructions are not linked to it");
+    }
+    if (instruction->name.empty()) return verdict_.Fail(*instruction, "it has no name");
+    if (instruction->shape == nullptr) return verdict_.Fail(*instruction, "it has no shape");
+    if (!sets_->names.Insert(instruction->name)) [[unlikely]] {
+      return verdict_.Fail(*instruction, "its name is there twice",
+                           "names are unique within a computation");
+    }
+    if (!CheckCounts(verdict_, *instruction) ||
+        !CheckLinks(verdict_, *instruction, &in_order, callees_first)) {
+      return false;
+    }
+  }
+  if (computation.root == nullptr || computation.root->parent != &computation) {
+    return verdict_.Fail(computation, computation.root == nullptr
+                                          ? "it has no root"
+                                          : "its root is in another computation");
+  }
+  return CheckIds(verdict_, sets_->ids, computation) &&
+         CheckParameterNumbers(verdict_, computation) &&
+         (in_order || CheckOperandCycles(verdict_, computation));
+}
 
-bool CheckStructure(Verdict& verdict) {
-  const Module& module = verdict.module();
-  size_t largest = module.computations.size();
-  for (const Computation* computation : module.computations) {
-    if (computation != nullptr) largest = std::max(largest, computation->instructions.size());
-  }
-  Sets sets(largest);
-  if (!CheckComputations(verdict, sets)) return false;
-  bool calls_in_order = true;
-  for (const Computation* computation : module.computations) {
-    if (!CheckComputation(verdict, sets, *computation, &calls_in_order)) return false;
-  }
-  return calls_in_order || CheckCallCycles(verdict);
+bool StructureCheck::CheckCallCycles() {
+  const Module& module = verdict_.module();
+  std::vector<Computation*> order = CalleesFirst(module);
+  if (order.size() == module.computations.size()) return true;
+  std::vector<bool> done(module.computations.size());
+  for (const Computation* computation : order) done[computation->index] = true;
+  auto previous = [&](const Computation& computation) -> const Computation* {
+    for (const Instruction* instruction : computation.instructions) {
+      for (const Computation* called : instruction->called) {
+        if (!done[called->index]) return called;
+      }
+    }
+    return &computation;
+  };
+  auto first = std::ranges::find(done, false) - done.begin();
+  const Computation* member = nullptr;
+  std::string cycle = DescribeCycle<Computation>(module.computations[static_cast<size_t>(first)],
+                                                 done.size(), previous, &member);
+  return verdict_.Fail(*member, "it calls itself: " + cycle, "HLO has no recursion");
 }
 
 }  // namespace eightfold::hlo
