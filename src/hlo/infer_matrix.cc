@@ -128,7 +128,7 @@ Result<void> CheckConvolutionDimensions(const Shape& lhs, const Shape& rhs, cons
   if (!in_range(dims.input_spatial, dims.input_batch, dims.input_feature, lhs.rank()) ||
       !in_range(dims.kernel_spatial, dims.kernel_input_feature, dims.kernel_output_feature,
                 rhs.rank()) ||
-      !in_range(dims.output_spatial, dims.output_batch, dims.output_feature, lhs.rank())) {
+      !in_range(dims.output_spatial, dims.output_batch, dims.output_feature, spatial + 2)) {
     return Fail(
         fmt::format("convolution of {} and {} with dim_labels that are not distinct "
                     "dimensions of them",
@@ -167,6 +167,22 @@ Result<void> CheckGroups(const Instruction& convolution, const ConvolutionDimens
         Bare(lhs), Bare(rhs), kernel_out, batch, std::max(feature_groups, batch_groups)));
   }
   return {};
+}
+
+// Size of spatial dimension `i` of the result of a convolution.
+Result<int64_t> SpatialSize(const Shape& lhs, const Shape& rhs, const WindowDimension& window,
+                            const ConvolutionDimensions& dims, size_t i) {
+  auto kernel_dim = static_cast<size_t>(dims.kernel_spatial[i]);
+  if (window.size != rhs.dims[kernel_dim] && !IsDynamic(rhs, kernel_dim)) {
+    return Fail(fmt::format(
+        "convolution with window size {} in spatial dimension {} and a kernel {} of size {} there",
+        window.size, i, Bare(rhs), rhs.dims[kernel_dim]));
+  }
+  int64_t size = lhs.dims[static_cast<size_t>(dims.input_spatial[i])];
+  if (size == kUnbounded) return size;
+  size = WindowPositions(size, window);
+  if (size >= 0) return size;
+  return Fail(fmt::format("convolution with an impossible window in spatial dimension {}", i));
 }
 
 }  // namespace
@@ -212,15 +228,9 @@ Inferred InferConvolution(const Instruction& convolution) {
   int64_t batch_groups = std::max<int64_t>(convolution.Int(Field::kBatchGroupCount, 1), 1);
   EF_CHECK_OK(CheckGroups(convolution, dims, feature_groups, batch_groups));
 
-  size_t spatial = window.dimensions.size();
-  InferredShape result =
-      ArrayOf(ProductType(lhs.type, rhs.type), std::vector<int64_t>(spatial + 2));
-  if (std::max(dims.output_batch, dims.output_feature) >= static_cast<int64_t>(spatial + 2) ||
-      !std::ranges::all_of(dims.output_spatial,
-                           [&](int64_t d) { return d < static_cast<int64_t>(spatial + 2); })) {
-    return Fail("convolution whose output dim_labels leave a dimension out");
-  }
-  result.dynamic.assign(spatial + 2, false);
+  size_t rank = window.dimensions.size() + 2;
+  InferredShape result = ArrayOf(ProductType(lhs.type, rhs.type), std::vector<int64_t>(rank));
+  result.dynamic.assign(rank, false);
   auto set = [&](int64_t output, int64_t size, const Shape& from, int64_t from_dim) {
     result.dims[static_cast<size_t>(output)] = size;
     result.dynamic[static_cast<size_t>(output)] = IsDynamic(from, static_cast<size_t>(from_dim));
@@ -229,20 +239,8 @@ Inferred InferConvolution(const Instruction& convolution) {
   set(dims.output_batch, batch < 0 ? batch : batch / batch_groups, lhs, dims.input_batch);
   set(dims.output_feature, rhs.dims[static_cast<size_t>(dims.kernel_output_feature)], rhs,
       dims.kernel_output_feature);
-  for (size_t i = 0; i < spatial; ++i) {
-    auto kernel_dim = static_cast<size_t>(dims.kernel_spatial[i]);
-    auto input_dim = static_cast<size_t>(dims.input_spatial[i]);
-    const WindowDimension& w = window.dimensions[i];
-    if (w.size != rhs.dims[kernel_dim] && !IsDynamic(rhs, kernel_dim)) {
-      return Fail(
-          fmt::format("convolution with window size {} in spatial dimension {} and a kernel "
-                      "{} of size {} there",
-                      w.size, i, Bare(rhs), rhs.dims[kernel_dim]));
-    }
-    int64_t size = lhs.dims[input_dim];
-    if (size != kUnbounded) size = WindowPositions(size, w);
-    if (size == -1)
-      return Fail(fmt::format("convolution with an impossible window in spatial dimension {}", i));
+  for (size_t i = 0; i < window.dimensions.size(); ++i) {
+    EF_TRY(int64_t size, SpatialSize(lhs, rhs, window.dimensions[i], dims, i));
     set(dims.output_spatial[i], size, lhs, dims.input_spatial[i]);
   }
   return result;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "hlo/infer_internal.h"
@@ -214,104 +215,100 @@ Inferred InferScatter(const Instruction& scatter) {
   return OperandsAsResult(scatter, scatter.operands.size() / 2);
 }
 
-constexpr std::string_view kNotInferable =
-    "the shape of {} does not follow from its operands and must be written";
+Inferred InferFirstOperand(const Instruction& instruction) {
+  return Whole(instruction.operands[0]->shape);
+}
 
-Inferred Dispatch(const Instruction& instruction) {
-  Opcode opcode = instruction.opcode;
-  if (IsElementwiseUnary(opcode)) return InferUnary(instruction);
-  if (IsElementwiseBinary(opcode)) return InferBinary(instruction);
-  switch (opcode) {
-    case Opcode::kAddDependency:
-    case Opcode::kCholesky:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCopy:
-    case Opcode::kDomain:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kWhile:
-      return Whole(instruction.operands[0]->shape);
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-      return OperandsAsResult(instruction, instruction.operands.size());
-    case Opcode::kTriangularSolve:
-      return Whole(instruction.operands[1]->shape);
-    case Opcode::kAfterAll:
-      return InferredShape{.type = PrimitiveType::kToken};
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return ArrayOf(PrimitiveType::kU32, {});
-    case Opcode::kGetDimensionSize:
-      return ArrayOf(PrimitiveType::kS32, {});
-    case Opcode::kCompare:
-      return InferCompare(instruction);
-    case Opcode::kComplex:
-      return InferComplex(instruction);
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-      return InferPart(instruction);
-    case Opcode::kSelect:
-      return InferSelect(instruction);
-    case Opcode::kClamp:
-      return InferClamp(instruction);
-    case Opcode::kTuple:
-      return InferTuple(instruction);
-    case Opcode::kGetTupleElement:
-      return InferGetTupleElement(instruction);
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kFusion:
-      return InferCalled(instruction);
-    case Opcode::kSort:
-      return InferSort(instruction);
-    case Opcode::kScatter:
-      return InferScatter(instruction);
-    case Opcode::kDot:
-    case Opcode::kScaledDot:
-      return InferDot(instruction);
-    case Opcode::kRaggedDot:
-      return InferRaggedDot(instruction);
-    case Opcode::kConvolution:
-      return InferConvolution(instruction);
-    case Opcode::kReduceWindow:
-      return InferReduceWindow(instruction);
-    case Opcode::kSelectAndScatter:
-      return InferSelectAndScatter(instruction);
-    case Opcode::kTranspose:
-      return InferTranspose(instruction);
-    case Opcode::kReverse:
-      return InferReverse(instruction);
-    case Opcode::kConcatenate:
-      return InferConcatenate(instruction);
-    case Opcode::kPad:
-      return InferPad(instruction);
-    case Opcode::kSlice:
-      return InferSlice(instruction);
-    case Opcode::kDynamicSlice:
-      return InferDynamicSlice(instruction);
-    case Opcode::kDynamicUpdateSlice:
-      return InferDynamicUpdateSlice(instruction);
-    case Opcode::kGather:
-      return InferGather(instruction);
-    case Opcode::kReduce:
-      return InferReduce(instruction);
-    case Opcode::kMap:
-      return InferMap(instruction);
-    case Opcode::kTopK:
-      return InferTopK(instruction);
-    case Opcode::kFft:
-      return InferFft(instruction);
-    case Opcode::kBatchNormTraining:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad:
-      return InferBatchNorm(instruction);
-    case Opcode::kSetDimensionSize:
-      return InferSetDimensionSize(instruction);
-    default:
-      return Fail(fmt::format(kNotInferable, Name(opcode)));
-  }
+Inferred InferSecondOperand(const Instruction& instruction) {
+  return Whole(instruction.operands[1]->shape);
+}
+
+Inferred InferAllOperands(const Instruction& instruction) {
+  return OperandsAsResult(instruction, instruction.operands.size());
+}
+
+Inferred InferToken(const Instruction&) { return InferredShape{.type = PrimitiveType::kToken}; }
+
+Inferred InferDeviceNumber(const Instruction&) { return ArrayOf(PrimitiveType::kU32, {}); }
+
+Inferred InferSize(const Instruction&) { return ArrayOf(PrimitiveType::kS32, {}); }
+
+using Rule = Inferred (*)(const Instruction&);
+
+struct RuleOf {
+  Opcode opcode;
+  Rule rule;
+};
+
+// Besides the elementwise operations of opcode.h.
+constexpr RuleOf kRules[] = {
+    {Opcode::kAddDependency, InferFirstOperand},
+    {Opcode::kAfterAll, InferToken},
+    {Opcode::kAllReduce, InferAllOperands},
+    {Opcode::kAllReduceStart, InferAllOperands},
+    {Opcode::kAllToAll, InferAllOperands},
+    {Opcode::kBatchNormGrad, InferBatchNorm},
+    {Opcode::kBatchNormInference, InferBatchNorm},
+    {Opcode::kBatchNormTraining, InferBatchNorm},
+    {Opcode::kCall, InferCalled},
+    {Opcode::kCholesky, InferFirstOperand},
+    {Opcode::kClamp, InferClamp},
+    {Opcode::kCollectiveBroadcast, InferFirstOperand},
+    {Opcode::kCollectivePermute, InferFirstOperand},
+    {Opcode::kCompare, InferCompare},
+    {Opcode::kComplex, InferComplex},
+    {Opcode::kConcatenate, InferConcatenate},
+    {Opcode::kConditional, InferCalled},
+    {Opcode::kConvolution, InferConvolution},
+    {Opcode::kCopy, InferFirstOperand},
+    {Opcode::kDomain, InferFirstOperand},
+    {Opcode::kDot, InferDot},
+    {Opcode::kDynamicSlice, InferDynamicSlice},
+    {Opcode::kDynamicUpdateSlice, InferDynamicUpdateSlice},
+    {Opcode::kFft, InferFft},
+    {Opcode::kFusion, InferCalled},
+    {Opcode::kGather, InferGather},
+    {Opcode::kGetDimensionSize, InferSize},
+    {Opcode::kGetTupleElement, InferGetTupleElement},
+    {Opcode::kImag, InferPart},
+    {Opcode::kIsFinite, InferPart},
+    {Opcode::kMap, InferMap},
+    {Opcode::kOptimizationBarrier, InferFirstOperand},
+    {Opcode::kPad, InferPad},
+    {Opcode::kPartitionId, InferDeviceNumber},
+    {Opcode::kRaggedDot, InferRaggedDot},
+    {Opcode::kReal, InferPart},
+    {Opcode::kReduce, InferReduce},
+    {Opcode::kReduceWindow, InferReduceWindow},
+    {Opcode::kReplicaId, InferDeviceNumber},
+    {Opcode::kReverse, InferReverse},
+    {Opcode::kScaledDot, InferDot},
+    {Opcode::kScatter, InferScatter},
+    {Opcode::kSelect, InferSelect},
+    {Opcode::kSelectAndScatter, InferSelectAndScatter},
+    {Opcode::kSetDimensionSize, InferSetDimensionSize},
+    {Opcode::kSlice, InferSlice},
+    {Opcode::kSort, InferSort},
+    {Opcode::kTopK, InferTopK},
+    {Opcode::kTranspose, InferTranspose},
+    {Opcode::kTriangularSolve, InferSecondOperand},
+    {Opcode::kTuple, InferTuple},
+    {Opcode::kWhile, InferFirstOperand},
+};
+
+// Null where the shape must be written.
+Rule RuleFor(Opcode opcode) {
+  static const std::array<Rule, kOpcodeCount> rules = [] {
+    std::array<Rule, kOpcodeCount> all{};
+    for (int i = 0; i < kOpcodeCount; ++i) {
+      auto each = static_cast<Opcode>(i);
+      if (IsElementwiseUnary(each)) all[static_cast<size_t>(i)] = InferUnary;
+      if (IsElementwiseBinary(each)) all[static_cast<size_t>(i)] = InferBinary;
+    }
+    for (const RuleOf& one : kRules) all[static_cast<size_t>(one.opcode)] = one.rule;
+    return all;
+  }();
+  return rules[static_cast<size_t>(opcode)];
 }
 
 const Shape* Materialize(ShapeTable& shapes, const InferredShape& inferred) {
@@ -401,55 +398,15 @@ bool SameSize(const Shape& a, size_t a_dim, const Shape& b, size_t b_dim) {
   return a.dims[a_dim] == b.dims[b_dim] || IsDynamic(a, a_dim) || IsDynamic(b, b_dim);
 }
 
-bool IsInferable(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kBitcast:
-    case Opcode::kBitcastConvert:
-    case Opcode::kBroadcast:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kConstant:
-    case Opcode::kConvert:
-    case Opcode::kCopyDone:
-    case Opcode::kCopyStart:
-    case Opcode::kCustomCall:
-    case Opcode::kDynamicReshape:
-    case Opcode::kInfeed:
-    case Opcode::kIota:
-    case Opcode::kOutfeed:
-    case Opcode::kParameter:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kReduceScatter:
-    case Opcode::kReshape:
-    case Opcode::kRng:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kScan:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kShuffle:
-    case Opcode::kStochasticConvert:
-      return false;
-    default:
-      return true;
-  }
-}
+bool IsInferable(Opcode opcode) { return RuleFor(opcode) != nullptr; }
 
 Result<InferredShape> Infer(const Instruction& instruction) {
-  if (!IsInferable(instruction.opcode)) {
-    return Fail(fmt::format(kNotInferable, Name(instruction.opcode)));
-  }
   const OpcodeInfo& info = Info(instruction.opcode);
+  Rule rule = RuleFor(instruction.opcode);
+  if (rule == nullptr) {
+    return Fail(fmt::format("the shape of {} does not follow from its operands and must be written",
+                            info.name));
+  }
   auto count = static_cast<int64_t>(instruction.operands.size());
   if (count < info.fewest_operands || (info.most_operands >= 0 && count > info.most_operands)) {
     return Fail(fmt::format("{} with {} operands", info.name, count));
@@ -459,7 +416,7 @@ Result<InferredShape> Infer(const Instruction& instruction) {
       return Fail(fmt::format("{} of an operand that has no shape", info.name));
     }
   }
-  return Dispatch(instruction);
+  return rule(instruction);
 }
 
 Result<const Shape*> InferShape(Module& module, const Instruction& instruction) {
