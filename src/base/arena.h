@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -71,10 +72,10 @@ class Arena {
  private:
   void* Grow(size_t bytes, size_t align);
 
-  struct Block {
-    std::unique_ptr<std::byte[]> data;
+  struct Free {
+    void operator()(std::byte* block) const { std::free(block); }
   };
-  std::vector<Block> blocks_;
+  std::vector<std::unique_ptr<std::byte, Free>> blocks_;
   uintptr_t next_ = 0;
   uintptr_t end_ = 0;
   size_t block_size_ = size_t{32} << 10;

@@ -7,22 +7,6 @@
 namespace eightfold::hlo {
 namespace {
 
-void FinishComputation(Module& module, Computation& computation) {
-  size_t parameters = 0;
-  for (uint32_t i = 0; i < computation.instructions.size(); ++i) {
-    Instruction& instruction = *computation.instructions[i];
-    instruction.index = i;
-    instruction.parent = &computation;
-    parameters += instruction.opcode == Opcode::kParameter;
-  }
-  computation.parameters = module.arena.NewArray<Instruction*>(parameters);
-  for (Instruction* instruction : computation.instructions) {
-    if (instruction->opcode != Opcode::kParameter) continue;
-    auto number = static_cast<uint64_t>(instruction->parameter_number());
-    if (number < parameters) computation.parameters[number] = instruction;
-  }
-}
-
 // Orders `nodes` so that everything `before(node)` names comes first; depth-first with an explicit
 // stack. `index(node)` is its position in `nodes`. Nodes on or behind a cycle are left out.
 template <class Node, class Index, class Before>
@@ -67,13 +51,29 @@ std::vector<Node*> DependenciesFirst(std::span<Node* const> nodes, Index index, 
 
 }  // namespace
 
+void FinishInstructions(Module& module, Computation& computation) {
+  size_t parameters = 0;
+  for (uint32_t i = 0; i < computation.instructions.size(); ++i) {
+    Instruction& instruction = *computation.instructions[i];
+    instruction.index = i;
+    instruction.parent = &computation;
+    parameters += instruction.opcode == Opcode::kParameter;
+  }
+  computation.parameters = module.arena.NewArray<Instruction*>(parameters);
+  for (Instruction* instruction : computation.instructions) {
+    if (instruction->opcode != Opcode::kParameter) continue;
+    auto number = static_cast<uint64_t>(instruction->parameter_number());
+    if (number < parameters) computation.parameters[number] = instruction;
+  }
+}
+
 void Finish(Module& module) {
   for (uint32_t i = 0; i < module.computations.size(); ++i) {
     Computation& computation = *module.computations[i];
     computation.index = i;
     computation.module = &module;
     computation.is_fusion = false;
-    FinishComputation(module, computation);
+    FinishInstructions(module, computation);
   }
   for (Computation* computation : module.computations) {
     for (Instruction* instruction : computation->instructions) {

@@ -119,6 +119,8 @@ class Module {
 // computation, and marks computations called by fusions. Readers and rewrites call it last.
 // Parameter numbers that are not 0 … n-1 each once leave null entries for the verifier to report.
 void Finish(Module& module);
+// The part of it for the instructions of one computation, for readers that have it in the cache.
+void FinishInstructions(Module& module, Computation& computation);
 
 // The users of every instruction of one computation: a snapshot, invalid after a rewrite.
 class Users {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "hlo/text/reader.h"
 
 namespace eightfold::hlo::text {
@@ -35,6 +36,7 @@ bool Reader::Build(Scope& scope, Draft& draft, Instruction** made) {
   instruction->metadata = draft.metadata;
   instruction->backend_config = draft.backend_config;
   infer_ |= draft.shape == nullptr;
+  if (draft.opcode == Opcode::kFusion) fusions_.push_back(instruction);
   TakeReferences(scope, draft, instruction);
   if (!draft.wrapped) {
     if (draft.opcode == Opcode::kCompare) AddComparisonType(draft, instruction);
@@ -54,7 +56,9 @@ bool Reader::Build(Scope& scope, Draft& draft, Instruction** made) {
     scope.anonymous.push_back(instruction);
     return true;
   }
-  if (const Instruction* other = scope.names.Add(instruction); other != nullptr) {
+  uint64_t hash = HashBytes(draft.name);
+  name_hashes_.push_back(hash);
+  if (const Instruction* other = scope.names.Add(instruction, hash); other != nullptr) {
     Location before = Locate(module_, other->name);
     return in_.Fail(draft.name, fmt::format("%{} is defined twice in this computation", draft.name),
                     fmt::format("the other one is in line {}", before.line));
@@ -140,6 +144,10 @@ bool Reader::BuildWrapped(Draft& draft, Instruction* start) {
     computation->instructions[i] = root->operands[i] = parameter;
   }
   computation->instructions[operands] = root;
+  for (const Instruction* instruction : computation->instructions) {
+    name_hashes_.push_back(HashBytes(instruction->name));
+  }
+  FinishInstructions(module_, *computation);
   computations_.push_back(computation);
   wrapped_computations_.push_back(computation);
   start->called = arena.NewArray<Computation*>(1);

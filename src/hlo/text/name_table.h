@@ -23,9 +23,11 @@ class NameTable {
   }
 
   // Adds `named`, or returns the one that has its name already.
-  Named* Add(Named* named) {
+  Named* Add(Named* named) { return Add(named, HashBytes(named->name)); }
+  // With the hash of its name, where the caller needs that, too.
+  Named* Add(Named* named, uint64_t full_hash) {
     if ((used_ + 1) * 2 > slots_.size()) Grow();
-    auto hash = static_cast<uint32_t>(HashBytes(named->name));
+    auto hash = static_cast<uint32_t>(full_hash);
     size_t i = hash & mask_;
     for (; slots_[i].round == round_; i = (i + 1) & mask_) {
       if (slots_[i].hash == hash && slots_[i].named->name == named->name) return slots_[i].named;

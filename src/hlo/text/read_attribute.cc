@@ -4,46 +4,18 @@
 #include <bit>
 #include <cctype>
 
-#include "base/hash.h"
 #include "hlo/shape_codec.h"
 #include "hlo/text/attribute_reader.h"
 #include "hlo/text/spelling.h"
+#include "hlo/text/word_table.h"
 #include "hlo/wire.h"
 
 namespace eightfold::hlo::text {
 
-namespace {
-
-// Open addressing over the attribute names, filled once.
-struct AttributeNames {
-  static constexpr size_t kSlots = 512;
-  std::array<int16_t, kSlots> slots;
-
-  AttributeNames() {
-    slots.fill(-1);
-    for (int i = 0; i < kTextAttributeCount; ++i) {
-      size_t slot = Hash(Info(static_cast<TextAttribute>(i)).text);
-      while (slots[slot] >= 0) slot = (slot + 1) % kSlots;
-      slots[slot] = static_cast<int16_t>(i);
-    }
-  }
-  static size_t Hash(std::string_view name) {
-    return (name.size() * 131 + static_cast<unsigned char>(name.front()) * 31 +
-            static_cast<unsigned char>(name.back()) * 7 +
-            static_cast<unsigned char>(name[name.size() / 2])) %
-           kSlots;
-  }
-};
-
-}  // namespace
-
 int LookUpAttribute(std::string_view text) {
-  static const AttributeNames names;
-  for (size_t i = AttributeNames::Hash(text); names.slots[i] >= 0;
-       i = (i + 1) % AttributeNames::kSlots) {
-    if (Info(static_cast<TextAttribute>(names.slots[i])).text == text) return names.slots[i];
-  }
-  return -1;
+  static const WordTable table(kTextAttributeCount,
+                               [](int i) { return Info(static_cast<TextAttribute>(i)).text; });
+  return table.Find(text);
 }
 
 void AppendPacked(std::string* wire, uint32_t field, std::span<const int64_t> values) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hlo/text/reader.h"
 
 namespace eightfold::hlo::text {
@@ -101,17 +103,22 @@ bool Reader::ReadLoneInstruction(std::string_view name) {
 }
 
 bool Reader::CloseComputation(Scope& scope, Computation* computation) {
-  if (!ResolvePending(scope, *computation) || !CheckParameters(scope, *computation)) return false;
+  if (!ResolvePending(scope, *computation)) return false;
   size_t made_up = 0;
   for (Instruction* nested : scope.anonymous) {
     std::string base = std::string(nested->name) + ".anon";
     std::string name = base;
     for (; scope.names.Find(name) != nullptr; name = fmt::format("{}.{}", base, made_up)) ++made_up;
     nested->name = module_.arena.Copy(std::string_view(name));
-    scope.names.Add(nested);
+    name_hashes_.push_back(HashBytes(nested->name));
+    scope.names.Add(nested, name_hashes_.back());
   }
   computation->root = scope.root != nullptr ? scope.root : scope.instructions.back();
   computation->instructions = module_.arena.Copy(scope.instructions);
+  FinishInstructions(module_, *computation);
+  if (std::ranges::find(computation->parameters, nullptr) != computation->parameters.end()) {
+    return BadParameters(scope, *computation);
+  }
   computations_.push_back(computation);
   --level_;
   if (computation->name.empty()) {
@@ -154,21 +161,20 @@ bool Reader::Undefined(const Scope& scope, const PendingInstruction& pending,
                       : fmt::format("%{} is; names are local to a computation", nearest));
 }
 
-bool Reader::CheckParameters(const Scope& scope, const Computation& computation) {
-  std::vector<const Instruction*> parameters;
-  for (const Instruction* instruction : scope.instructions) {
-    if (instruction->opcode == Opcode::kParameter) parameters.push_back(instruction);
-  }
-  std::vector<const Instruction*> by_number(parameters.size());
-  for (const Instruction* parameter : parameters) {
+// Some parameter number is missing: tells which one took its place.
+bool Reader::BadParameters(const Scope& scope, const Computation& computation) {
+  size_t count = computation.parameters.size();
+  std::vector<const Instruction*> by_number(count);
+  for (const Instruction* parameter : scope.instructions) {
+    if (parameter->opcode != Opcode::kParameter) continue;
     auto number = static_cast<size_t>(parameter->parameter_number());
-    if (number >= parameters.size()) {
+    if (number >= count) {
       return in_.Fail(
           parameter->name,
           fmt::format(
               "%{} is parameter {}, but {} has only {}", parameter->name, number,
               computation.name.empty() ? "the computation" : fmt::format("%{}", computation.name),
-              parameters.size()),
+              count),
           "parameters are numbered 0, 1, 2 … without gaps");
     }
     if (by_number[number] != nullptr) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "hlo/text/reader.h"
+#include "hlo/text/word_table.h"
 
 namespace eightfold::hlo::text {
 namespace {
@@ -22,6 +23,12 @@ std::string_view StripAsync(std::string_view word, Opcode* opcode) {
   return {};
 }
 
+// As FindOpcode, but fast.
+int LookUpOpcode(std::string_view text) {
+  static const WordTable table(kOpcodeCount, [](int i) { return Name(static_cast<Opcode>(i)); });
+  return table.Find(text);
+}
+
 }  // namespace
 
 bool Reader::ReadStatement(Scope& scope) {
@@ -37,7 +44,7 @@ bool Reader::ReadStatement(Scope& scope) {
   if (name.empty()) return in_.Expected("an instruction or `}`");
   if (!in_.Accept('=')) return in_.Expected(fmt::format("`=` after %{}", name));
   const Shape* shape = nullptr;
-  if (shapes_.StartsHere() && !shapes_.Read(&shape)) return false;
+  if (!shapes_.ReadIfAny(&shape)) return false;
   Instruction* made = nullptr;
   if (!ReadInstruction(scope, name, shape, 0, &made)) return false;
   if (is_root) scope.root = made;
@@ -62,15 +69,16 @@ bool Reader::ReadOpcode(Draft& draft) {
   std::string_view word;
   if (!in_.ReadWord(&word, "an opcode")) return false;
   draft.opcode_word = word;
-  auto found = FindOpcode(word);
-  if (!found) {
-    draft.wrapped = FindOpcode(StripAsync(word, &draft.opcode));
-    if (!draft.wrapped) return UnknownOpcode(word);
-    draft.info = &Info(draft.opcode == Opcode::kAsyncStart ? *draft.wrapped : draft.opcode);
+  int found = LookUpOpcode(word);
+  if (found >= 0) {
+    draft.opcode = static_cast<Opcode>(found);
+    draft.info = &Info(draft.opcode);
     return true;
   }
-  draft.opcode = *found;
-  draft.info = &Info(*found);
+  found = LookUpOpcode(StripAsync(word, &draft.opcode));
+  if (found < 0) return UnknownOpcode(word);
+  draft.wrapped = static_cast<Opcode>(found);
+  draft.info = &Info(draft.opcode == Opcode::kAsyncStart ? *draft.wrapped : draft.opcode);
   return true;
 }
 
@@ -96,9 +104,9 @@ bool Reader::ReadOperands(Scope& scope, Draft& draft, int depth) {
 bool Reader::ReadOperand(Scope& scope, int depth) {
   const Shape* declared = nullptr;
   std::string_view declared_text;
-  if (in_.Peek() != '%' && shapes_.StartsHere()) {
+  if (in_.Peek() != '%') {
     const char* start = in_.at();
-    if (!shapes_.Read(&declared)) return false;
+    if (!shapes_.ReadIfAny(&declared)) return false;
     declared_text = {start, static_cast<size_t>(in_.at() - start)};
   }
   bool is_name = in_.Peek() == '%';

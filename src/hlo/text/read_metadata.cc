@@ -28,18 +28,38 @@ constexpr Key kKeys[] = {
     {"size_of_memory_working_set_in_bytes", 9, Key::Kind::kInt},
 };
 
+// Most of a module's text is metadata, so these are written in one piece each.
+char* PutVarint(char* to, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+void AppendString(std::string* wire, uint32_t field, std::string_view value) {
+  char head[20];
+  char* to = PutVarint(PutVarint(head, field << 3 | 2), value.size());
+  wire->append(head, to);
+  wire->append(value);
+}
+
+void AppendInt(std::string* wire, uint32_t field, int32_t value) {
+  char bytes[20];
+  char* to =
+      PutVarint(PutVarint(bytes, field << 3), static_cast<uint64_t>(static_cast<int64_t>(value)));
+  wire->append(bytes, to);
+}
+
 bool ReadValue(Scanner& in, const Key& key, std::string* wire) {
-  protozero::pbf_writer writer(*wire);
   std::string_view text;
   switch (key.kind) {
     case Key::Kind::kString:
       if (!in.ReadString(&text)) return false;
-      if (!text.empty()) writer.add_string(key.field, text.data(), text.size());
+      if (!text.empty()) AppendString(wire, key.field, text);
       return true;
     case Key::Kind::kInt: {
       int32_t number = 0;
       if (!in.ReadInt32(&number)) return false;
-      if (number != 0) writer.add_int32(key.field, number);
+      if (number != 0) AppendInt(wire, key.field, number);
       return true;
     }
     case Key::Kind::kProfileType: {
@@ -49,10 +69,13 @@ bool ReadValue(Scanner& in, const Key& key, std::string* wire) {
       if (types.size() == 1) AppendPacked(wire, key.field, types);
       return true;
     }
-    case Key::Kind::kPayload:
+    case Key::Kind::kPayload: {
       if (!in.ReadString(&text)) return false;
-      protozero::pbf_writer(writer, key.field).add_bytes(1, text.data(), text.size());
+      std::string payload;
+      AppendString(&payload, 1, text);
+      AppendString(wire, key.field, payload);
       return true;
+    }
   }
   return false;
 }

@@ -48,20 +48,37 @@ std::string_view ShapeReader::Span() const {
   return {start, static_cast<size_t>(p - start)};
 }
 
+bool ShapeReader::ReadKnown(std::string_view span, uint64_t hash, const Shape** shape) {
+  const Cached& cached = cache_[hash % cache_.size()];
+  if (cached.hash != hash || cached.text != span) return false;
+  in_.MoveTo(span.data() + span.size());
+  *shape = cached.shape;
+  return true;
+}
+
+bool ShapeReader::ReadNew(std::string_view span, uint64_t hash, const Shape** shape) {
+  const char* start = in_.at();
+  if (!Parse(0, shape)) return false;
+  if (!span.empty() && in_.at() == start + span.size()) {
+    cache_[hash % cache_.size()] = {hash, span, *shape};
+  }
+  return true;
+}
+
 bool ShapeReader::Read(const Shape** shape) {
   in_.SkipSpace();
-  const char* start = in_.at();
   std::string_view span = Span();
   uint64_t hash = span.empty() ? 0 : HashBytes(span);
-  Cached& cached = cache_[hash % cache_.size()];
-  if (!span.empty() && cached.hash == hash && cached.text == span) {
-    in_.MoveTo(span.data() + span.size());
-    *shape = cached.shape;
+  return (!span.empty() && ReadKnown(span, hash, shape)) || ReadNew(span, hash, shape);
+}
+
+bool ShapeReader::ReadIfAny(const Shape** shape) {
+  in_.SkipSpace();
+  std::string_view span = Span();
+  uint64_t hash = span.empty() ? 0 : HashBytes(span);
+  if (!span.empty() && ReadKnown(span, hash, shape)) [[likely]]
     return true;
-  }
-  if (!Parse(0, shape)) return false;
-  if (!span.empty() && in_.at() == start + span.size()) cached = {hash, span, *shape};
-  return true;
+  return !StartsHere() || ReadNew(span, hash, shape);
 }
 
 bool ShapeReader::Parse(int depth, const Shape** shape) {

@@ -55,7 +55,13 @@ bool Reader::FinishModule() {
   if (module_.name.empty()) {
     module_.name = module_.arena.Copy(fmt::format("module_{}", module_.entry->name));
   }
-  Finish(module_);
+  for (uint32_t i = 0; i < computations_.size(); ++i) {
+    computations_[i]->index = i;
+    computations_[i]->module = &module_;
+  }
+  for (Instruction* fusion : fusions_) {
+    for (Computation* called : fusion->called) called->is_fusion = true;
+  }
   if (infer_ && !InferShapes()) return false;
   if (!CheckDeclaredShapes() || !CheckAliasing()) return false;
   for (Instruction* compare : compares_) {

@@ -111,6 +111,7 @@ class Reader {
   bool FinishModule();
   bool ResolveComputations();
   void NameMade();
+  bool HasTwins() const;
   void MakeNamesUnique();
   bool InferShapes();
   bool CheckDeclaredShapes();
@@ -141,7 +142,7 @@ class Reader {
   bool ReadLoneInstruction(std::string_view name);
   bool CloseComputation(Scope& scope, Computation* computation);
   bool ResolvePending(Scope& scope, const Computation& computation);
-  bool CheckParameters(const Scope& scope, const Computation& computation);
+  bool BadParameters(const Scope& scope, const Computation& computation);
   bool Undefined(const Scope& scope, const PendingInstruction& pending,
                  const Computation& computation);
   bool AddComputation(Computation* computation);
@@ -181,6 +182,8 @@ class Reader {
   AttributeReader attributes_;
   NameTable<Computation> computation_names_;
   std::vector<Computation*> computations_;
+  std::vector<uint64_t> name_hashes_;  // of all instructions
+  std::vector<Instruction*> fusions_;
   // Computations without a name in text, named when the module ends.
   std::vector<Computation*> inline_computations_;
   std::vector<Computation*> wrapped_computations_;

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -66,9 +71,8 @@ bool Scanner::ExpectedChar(char c) { return Expected(fmt::format("`{}`", c)); }
 
 void Scanner::SkipSpaceSlowly() {
   while (at_ < end_) {
-    if (Is(*at_, kSpaceChar)) {
-      ++at_;
-      continue;
+    while (Is(*at_, kSpaceChar)) {
+      if (++at_ == end_) return;
     }
     if (*at_ != '/' || end_ - at_ < 2) return;
     if (at_[1] == '/') {
@@ -86,6 +90,21 @@ void Scanner::SkipSpaceSlowly() {
       return;
     }
   }
+}
+
+const char* Scanner::FindAnyOf(const char* from, char a, char b, char c) const {
+#if defined(__SSE2__)
+  const __m128i as = _mm_set1_epi8(a), bs = _mm_set1_epi8(b), cs = _mm_set1_epi8(c);
+  for (; end_ - from >= 16; from += 16) {
+    __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, as),
+                                _mm_or_si128(_mm_cmpeq_epi8(bytes, bs), _mm_cmpeq_epi8(bytes, cs)));
+    auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits));
+    if (mask != 0) return from + std::countr_zero(mask);
+  }
+#endif
+  while (from < end_ && *from != a && *from != b && *from != c) ++from;
+  return from;
 }
 
 bool Scanner::AcceptText(std::string_view word) {
@@ -264,15 +283,19 @@ bool Scanner::ReadBraced(std::string_view* value) {
   if (Peek() != '{') return Expected("`{`");
   const char* start = at_;
   size_t depth = 0;
-  for (const char* p = at_; p < end_; ++p) {
-    if (*p == '{') ++depth;
-    if (*p == '}' && --depth == 0) {
+  for (const char* p = at_; (p = FindAnyOf(p, '{', '}', '"')) < end_; ++p) {
+    if (*p == '{') {
+      ++depth;
+    } else if (*p == '}') {
+      if (--depth != 0) continue;
       at_ = p + 1;
       *value = {start, static_cast<size_t>(at_ - start)};
       return true;
+    } else {
+      for (++p; (p = FindAnyOf(p, '"', '\\', '"')) < end_ && *p == '\\'; p += 2) {
+      }
+      if (p >= end_) break;
     }
-    if (*p != '"') continue;
-    for (++p; p < end_ && *p != '"'; ++p) p += *p == '\\';
   }
   return Fail(start, 1, "this brace is never closed");
 }

@@ -14,7 +14,13 @@
 
 namespace eightfold::hlo::text {
 
-enum CharClass : uint8_t { kNameChar = 1, kNameStart = 2, kSpaceChar = 4, kDigit = 8 };
+enum CharClass : uint8_t {
+  kNameChar = 1,
+  kNameStart = 2,
+  kSpaceChar = 4,
+  kDigit = 8,
+  kSkipStart = 16,  // white space, or what a comment starts with
+};
 
 constexpr std::array<uint8_t, 256> MakeCharClasses() {
   std::array<uint8_t, 256> classes{};
@@ -23,7 +29,8 @@ constexpr std::array<uint8_t, 256> MakeCharClasses() {
   for (int c = '0'; c <= '9'; ++c) classes[c] = kNameChar | kDigit;
   classes['_'] = kNameChar | kNameStart;
   classes['.'] = classes['-'] = kNameChar;
-  classes[' '] = classes['\t'] = classes['\r'] = classes['\n'] = kSpaceChar;
+  classes[' '] = classes['\t'] = classes['\r'] = classes['\n'] = kSpaceChar | kSkipStart;
+  classes['/'] = kSkipStart;
   return classes;
 }
 inline constexpr std::array<uint8_t, 256> kCharClasses = MakeCharClasses();
@@ -141,6 +148,8 @@ class Scanner {
 
  private:
   void SkipSpaceSlowly();
+  // The first of three characters from `from` on, or the end.
+  const char* FindAnyOf(const char* from, char a, char b, char c) const;
   [[gnu::cold, gnu::noinline]] bool ExpectedChar(char c);
   bool Unescape(const char* from, const char* to, std::string_view* value);
   bool UnescapeOne(const char** from, const char* to, std::string* out);

@@ -20,10 +20,10 @@ class ShapeReader {
   ShapeReader(Scanner& scanner, ShapeTable& shapes, int depth = 0)
       : in_(scanner), shapes_(shapes), depth_(depth), cache_(depth == 0 ? 4096 : 1) {}
 
-  // Whether a shape starts here: `(`, or a type followed by `[`. Consumes nothing.
-  bool StartsHere();
   // Arrays without layout get the default one.
   bool Read(const Shape** shape);
+  // Leaves `shape` alone where no shape starts: neither `(` nor a type followed by `[`.
+  bool ReadIfAny(const Shape** shape);
 
  private:
   struct Cached {
@@ -32,6 +32,9 @@ class ShapeReader {
     const Shape* shape = nullptr;
   };
 
+  bool StartsHere();
+  bool ReadKnown(std::string_view span, uint64_t hash, const Shape** shape);
+  bool ReadNew(std::string_view span, uint64_t hash, const Shape** shape);
   // The bytes of the shape here, as far as brackets tell; empty when that needs parsing.
   std::string_view Span() const;
   bool Parse(int depth, const Shape** shape);

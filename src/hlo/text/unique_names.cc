@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,40 +12,6 @@
 // XLA's parser then numbers them, and so do we: "a", "a.1", "a.2".
 namespace eightfold::hlo::text {
 namespace {
-
-// Whether any two names of the module are equal. Rarely, names that are not are taken to be.
-bool HasTwins(const std::vector<Computation*>& computations) {
-  size_t count = 0;
-  for (const Computation* computation : computations) count += computation->instructions.size();
-  size_t bits = 64;
-  while (bits < 64 * count) bits *= 2;
-  std::vector<uint64_t> filter(bits / 64);
-  std::unordered_set<std::string_view, BytesHash> suspects;
-  auto each = [&](auto visit) {
-    for (const Computation* computation : computations) {
-      for (const Instruction* instruction : computation->instructions) {
-        if (visit(instruction->name)) return true;
-      }
-    }
-    return false;
-  };
-  std::vector<std::string_view> collided;
-  each([&](std::string_view name) {
-    uint64_t hash = HashBytes(name) & (bits - 1);
-    uint64_t bit = uint64_t{1} << (hash % 64);
-    if ((filter[hash / 64] & bit) != 0) collided.push_back(name);
-    filter[hash / 64] |= bit;
-    return false;
-  });
-  if (collided.empty()) return false;
-  for (std::string_view name : collided) {
-    if (!suspects.insert(name).second) return true;
-  }
-  // Each suspect once is itself; twice is a twin.
-  std::unordered_set<std::string_view, BytesHash> seen;
-  return each(
-      [&](std::string_view name) { return suspects.contains(name) && !seen.insert(name).second; });
-}
 
 // XLA's numbering: a name is a root and the number behind its last dot, 0 when there is none. A
 // taken number is replaced by the root's lowest free one.
@@ -78,8 +45,35 @@ class Numberer {
 
 }  // namespace
 
+// Whether two instructions have the same name, going by hashes: a twin that is none only costs
+// time. Names that meet in a filter with few bits are looked at more closely.
+bool Reader::HasTwins() const {
+  size_t bits = 1024;
+  while (bits < 16 * name_hashes_.size()) bits *= 2;
+  auto test_and_set = [bits](std::vector<uint64_t>& filter, uint64_t hash) {
+    size_t at = hash & (bits - 1);
+    uint64_t bit = uint64_t{1} << (at % 64);
+    bool was_set = (filter[at / 64] & bit) != 0;
+    filter[at / 64] |= bit;
+    return was_set;
+  };
+  std::vector<uint64_t> filter(bits / 64), suspected(bits / 64);
+  std::vector<uint64_t> suspects;
+  for (uint64_t hash : name_hashes_) {
+    if (test_and_set(filter, hash)) suspects.push_back(hash);
+  }
+  for (uint64_t hash : suspects) test_and_set(suspected, hash);
+  suspects.clear();
+  for (uint64_t hash : name_hashes_) {
+    size_t at = hash & (bits - 1);
+    if ((suspected[at / 64] >> (at % 64) & 1) != 0) suspects.push_back(hash);
+  }
+  std::ranges::sort(suspects);
+  return std::ranges::adjacent_find(suspects) != suspects.end();
+}
+
 void Reader::MakeNamesUnique() {
-  if (!HasTwins(computations_)) return;
+  if (!HasTwins()) return;
   Numberer numberer;
   for (const Computation* computation : computations_) {
     for (Instruction* instruction : computation->instructions) {
