@@ -13,7 +13,7 @@ using hlo::Opcode;
 using hlo::PrimitiveType;
 
 // More values than this are not followed for one operand; what was found so far counts.
-constexpr size_t kMostSteps = 50000;
+constexpr size_t kMostSteps = 250000;
 
 bool IsTracedType(PrimitiveType type) {
   // Below 8 bits or 8-bit integers can be quantized data; wider integers and booleans are no matrix

@@ -127,13 +127,20 @@ class TableWriter {
       shown.insert(caller);
       children[caller].push_back(&node);
     }
+    // Below one computation in the order of its instructions and their branches, last first: a
+    // stack turns it round.
+    for (auto& [caller, below] : children) {
+      std::ranges::stable_sort(below, std::greater<>(), [](const CallNode* node) {
+        const census::CallSite& site = node->sites.front();
+        return std::pair(site.instruction->index, site.branch);
+      });
+    }
     std::vector<std::vector<std::string>> cells = {Header()};
     std::vector<const CallNode*> stack = {&nodes.front()};
     while (!stack.empty()) {
       const CallNode* node = stack.back();
       stack.pop_back();
       cells.push_back(NodeCells(*node));
-      // Children were collected last first, which is the order a stack wants.
       for (const CallNode* child : children[node]) stack.push_back(child);
     }
     if (cells.size() > 2) cells.push_back(Cells("total", "", total_));
