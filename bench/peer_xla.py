@@ -1,6 +1,7 @@
 """Times XLA's own reading and writing of HLO, as jaxlib exposes it, on one thread: processor time.
 
-usage: peer_xla.py FILE.hlo FILE.pb REPETITIONS     prints {"read_text": [seconds, ...], ...} as JSON
+usage: peer_xla.py FILE.hlo FILE.pb REPETITIONS       prints {"read_text": [seconds, ...], ...} as JSON
+       peer_xla.py --serialize FILE.hlo OUT.pb        writes the text as XLA's proto
 """
 import json
 import sys
@@ -19,9 +20,18 @@ def timed(repetitions, action):
     return times
 
 
-def main(text_path, proto_path, repetitions):
-    with open(text_path, encoding="utf-8") as file:
-        text = file.read()
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def serialize(text_path, proto_path):
+    with open(proto_path, "wb") as file:
+        file.write(_hlo.hlo_module_from_text(read_text(text_path)).as_serialized_hlo_module_proto())
+
+
+def measure(text_path, proto_path, repetitions):
+    text = read_text(text_path)
     with open(proto_path, "rb") as file:
         proto = file.read()
     options = _hlo.HloPrintOptions()
@@ -37,4 +47,7 @@ def main(text_path, proto_path, repetitions):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1] == "--serialize":
+        serialize(sys.argv[2], sys.argv[3])
+    else:
+        measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -75,34 +75,32 @@ Attribute ToAttribute(const Cursor& cursor) {
           cursor.type() == wire::Type::kBytes ? cursor.bytes() : std::string_view()};
 }
 
-void InstructionReader::Joined::Clear() {
+void Joined::Clear() {
   view_ = {};
   owned_.clear();
 }
 
-void InstructionReader::Joined::Append(std::string_view piece) {
-  if (view_.empty()) {
+void Joined::Append(std::string_view piece) {
+  if (IsEmpty()) {
     view_ = piece;
     return;
   }
   if (owned_.empty()) owned_ = view_;
   owned_ += piece;
-  view_ = owned_;
 }
 
-void InstructionReader::Joined::AppendInts(const Cursor& cursor) {
+void Joined::AppendInts(const Cursor& cursor) {
   if (cursor.type() == wire::Type::kVarint) {
     if (owned_.empty()) owned_ = view_;
     protozero::add_varint_to_buffer(&owned_, cursor.scalar());
-    view_ = owned_;
     return;
   }
   cursor.Ints([](int64_t) {});  // every varint must be whole
   Append(cursor.Message());
 }
 
-std::string_view InstructionReader::Joined::Take(Arena& arena) const {
-  return owned_.empty() ? view_ : arena.Copy(view_);
+std::string_view Joined::Take(Arena& arena) const {
+  return owned_.empty() ? view_ : arena.Copy(std::string_view(owned_));
 }
 
 void InstructionReader::Read(std::string_view message, Instruction& to, InstructionLinks& links) {

@@ -21,6 +21,22 @@ struct InstructionLinks {
   std::string_view called;
 };
 
+// A message or packed list that may come in pieces; usually it is one, and not copied.
+class Joined {
+ public:
+  void Clear();
+  void Append(std::string_view piece);
+  // The values of a list field, packed or not.
+  void AppendInts(const wire::Cursor& cursor);
+  bool IsEmpty() const { return view_.empty() && owned_.empty(); }
+  // Stays valid as long as the arena.
+  std::string_view Take(Arena& arena) const;
+
+ private:
+  std::string_view view_;  // the only piece
+  std::string owned_;      // all pieces, when there are several
+};
+
 // The field that `cursor` is at, as the IR keeps it.
 Attribute ToAttribute(const wire::Cursor& cursor);
 
@@ -33,27 +49,12 @@ class InstructionReader {
   void Read(std::string_view message, Instruction& to, InstructionLinks& links);
 
  private:
-  // A message or packed list that may come in pieces; usually it is one, and not copied.
-  class Joined {
-   public:
-    void Clear();
-    void Append(std::string_view piece);
-    // The values of a list field, packed or not.
-    void AppendInts(const wire::Cursor& cursor);
-    bool IsEmpty() const { return view_.empty(); }
-    // Stays valid as long as the arena.
-    std::string_view Take(Arena& arena) const;
-
-   private:
-    std::string_view view_;
-    std::string owned_;
-  };
-
   void ReadField(const wire::Cursor& cursor, Instruction& to);
   void ReadAttribute(const wire::Cursor& cursor);
   void TidyAttributes();
   Attribute MergeRun(std::span<const Attribute> run, bool as_ints);
   Opcode ReadOpcode(std::string_view name);
+
   Module& module_;
   ShapeDecoder shapes_;
   Joined shape_, metadata_, called_, operands_, control_predecessors_;  // as read so far

@@ -34,14 +34,16 @@ class Reader {
   void ReadModule(std::string_view message);
   void ReadModuleField(const Cursor& cursor);
   void ReadComputation(std::string_view message, Computation& to);
-  void AllocateInstructions(std::string_view message, Computation& to);
-  void ReadInstruction(std::string_view message, Computation& to, size_t index);
+  void ReadInstruction(std::string_view message);
   void ResolveOperands(Computation& to);
   void ResolveCalls();
   void ReadComputationField(const Cursor& cursor, Computation& to);
   std::span<Instruction*> Resolve(std::string_view ids, std::string_view field);
   void ReadSchedule();
-  void ReadSequence(std::string_view message);
+  void ReadSequence(std::string_view message, size_t index);
+  void ResolveSchedule(Computation& computation);
+  void CheckSequence(const Computation& computation);
+  void CheckSchedule();
   Error ToError(const Damage& damage) const;
 
   std::unique_ptr<Module> module_;
@@ -49,12 +51,18 @@ class Reader {
   InstructionReader instructions_;
   std::vector<std::string_view> computation_wires_;
   std::vector<std::string_view> schedules_;
+  struct Sequence {
+    size_t index;  // in the proto
+    Joined ids;
+  };
+  std::unordered_map<int64_t, Sequence> sequences_;  // by computation id, not yet resolved
+  std::vector<bool> seen_;
   int64_t entry_id_ = 0;
   IdTable ids_;
-  std::vector<InstructionLinks> links_;  // of the computation being read
+  std::vector<Instruction*> members_;    // of the computation being read
+  std::vector<InstructionLinks> links_;  // one per member
   struct Call {
-    Computation* caller;
-    size_t instruction;
+    Instruction* caller;
     std::string_view callees;  // packed ids
   };
   std::vector<Call> calls_;
@@ -123,13 +131,17 @@ void Reader::ReadModule(std::string_view message) {
   for (Cursor cursor(message); cursor.Next();) ReadModuleField(cursor);
   module_->computations = module_->arena.NewArray<Computation*>(computation_wires_.size());
   by_id_.reserve(computation_wires_.size());
+  wire::Under([] { return "schedule"; }, [&] { ReadSchedule(); });
   for (uint32_t i = 0; i < computation_wires_.size(); ++i) {
     auto* computation = module_->arena.New<Computation>();
     computation->index = i;
+    computation->module = module_.get();
     module_->computations[i] = computation;
     wire::Under([&] { return fmt::format("computations[{}]", i); },
                 [&] { ReadComputation(computation_wires_[i], *computation); });
+    ResolveSchedule(*computation);
   }
+  CheckSchedule();
   ResolveCalls();
   auto entry = by_id_.find(entry_id_);
   if (entry == by_id_.end()) {
@@ -138,8 +150,6 @@ void Reader::ReadModule(std::string_view message) {
     throw damage;
   }
   module_->entry = entry->second;
-  Finish(*module_);
-  wire::Under([] { return "schedule"; }, [&] { ReadSchedule(); });
 }
 
 void Reader::ReadModuleField(const Cursor& cursor) {
@@ -169,16 +179,15 @@ void Reader::ReadModuleField(const Cursor& cursor) {
 }
 
 void Reader::ReadComputation(std::string_view message, Computation& to) {
-  AllocateInstructions(message, to);
+  members_.clear();
+  links_.clear();
   std::vector<Attribute> attributes;
   int64_t root_id = 0;
-  size_t next = 0;
   for (Cursor cursor(message); cursor.Next();) {
     switch (cursor.field()) {
       case computation_field::kInstructions:
-        wire::Under([&] { return fmt::format("instructions[{}]", next); },
-                    [&] { ReadInstruction(cursor.Message(), to, next); });
-        ++next;
+        wire::Under([&] { return fmt::format("instructions[{}]", members_.size() - 1); },
+                    [&] { ReadInstruction(cursor.Message()); });
         break;
       case computation_field::kName:
         to.name = wire::Under([] { return "name"; }, [&] { return cursor.String(); });
@@ -200,10 +209,12 @@ void Reader::ReadComputation(std::string_view message, Computation& to) {
     }
   }
   to.attributes = module_->arena.Copy(attributes);
+  to.instructions = module_->arena.Copy(members_);
   if (to.instructions.empty()) throw Damage("has no instructions");
   if (!by_id_.emplace(to.id, &to).second) {
     throw Damage(fmt::format("has the id {} of an earlier computation", to.id));
   }
+  FinishInstructions(*module_, to);
   ResolveOperands(to);
   to.root = ids_.Find(root_id);
   if (to.root == nullptr) {
@@ -212,21 +223,11 @@ void Reader::ReadComputation(std::string_view message, Computation& to) {
   }
 }
 
-void Reader::AllocateInstructions(std::string_view message, Computation& to) {
-  size_t count = 0;
-  for (Cursor cursor(message); cursor.Next();) {
-    count += cursor.field() == computation_field::kInstructions;
-  }
-  to.instructions = module_->arena.NewArray<Instruction*>(count);
-  if (links_.size() < count) links_.resize(count);
-}
-
-void Reader::ReadInstruction(std::string_view message, Computation& to, size_t index) {
+void Reader::ReadInstruction(std::string_view message) {
   auto* instruction = module_->arena.New<Instruction>();
   current_ = instruction;
-  to.instructions[index] = instruction;
-  instructions_.Read(message, *instruction, links_[index]);
-  if (!links_[index].called.empty()) calls_.push_back({&to, index, links_[index].called});
+  members_.push_back(instruction);
+  instructions_.Read(message, *instruction, links_.emplace_back());
   current_ = nullptr;
 }
 
@@ -241,13 +242,14 @@ void Reader::ResolveOperands(Computation& to) {
                   instruction.control_predecessors =
                       Resolve(links_[i].control_predecessors, "control_predecessor_ids");
                 });
+    if (!links_[i].called.empty()) calls_.push_back({&instruction, links_[i].called});
   }
   current_ = nullptr;
 }
 
 void Reader::ResolveCalls() {
   for (const Call& call : calls_) {
-    Instruction& instruction = *call.caller->instructions[call.instruction];
+    Instruction& instruction = *call.caller;
     instruction.called = module_->arena.NewArray<Computation*>(wire::CountInts(call.callees));
     const char* at = call.callees.data();
     const char* end = at + call.callees.size();
@@ -256,12 +258,13 @@ void Reader::ResolveCalls() {
       auto found = by_id_.find(id);
       if (found != by_id_.end()) {
         instruction.called[i] = found->second;
+        found->second->is_fusion |= instruction.opcode == Opcode::kFusion;
         continue;
       }
       current_ = &instruction;
       Damage damage(fmt::format("{} is the id of no computation", id));
       damage.Prepend(fmt::format("computations[{}].instructions[{}].called_computation_ids[{}]",
-                                 call.caller->index, call.instruction, i));
+                                 instruction.parent->index, instruction.index, i));
       throw damage;
     }
   }
@@ -289,42 +292,60 @@ void Reader::ReadSchedule() {
     for (Cursor cursor(schedule); cursor.Next();) {
       if (cursor.field() != schedule_field::kSequences) continue;
       wire::Under([&] { return fmt::format("sequences[{}]", index); },
-                  [&] { ReadSequence(cursor.Message()); });
+                  [&] { ReadSequence(cursor.Message(), index); });
       ++index;
     }
   }
 }
 
-void Reader::ReadSequence(std::string_view message) {
+void Reader::ReadSequence(std::string_view message, size_t index) {
   int64_t key = 0;
-  std::string ids;
+  Sequence sequence{index};
   for (Cursor entry(message); entry.Next();) {
     if (entry.field() == schedule_field::kKey) key = entry.Int();
     if (entry.field() != schedule_field::kValue) continue;
-    for (Cursor sequence(entry.Message()); sequence.Next();) {
-      if (sequence.field() != schedule_field::kInstructionIds) continue;
-      sequence.Ints(
-          [&](int64_t id) { protozero::add_varint_to_buffer(&ids, static_cast<uint64_t>(id)); });
+    for (Cursor value(entry.Message()); value.Next();) {
+      if (value.field() == schedule_field::kInstructionIds) sequence.ids.AppendInts(value);
     }
   }
-  auto found = by_id_.find(key);
-  if (found == by_id_.end()) {
-    throw Damage(fmt::format("its key {} is the id of no computation", key));
-  }
-  Computation& computation = *found->second;
-  ids_.Build(computation.instructions);
-  computation.schedule = Resolve(ids, "value.instruction_ids");
-  std::vector<bool> seen(computation.instructions.size());
+  sequences_.insert_or_assign(key, std::move(sequence));
+}
+
+// Takes the sequence of a computation whose ids are in ids_.
+void Reader::ResolveSchedule(Computation& computation) {
+  auto found = sequences_.find(computation.id);
+  if (found == sequences_.end()) return;
+  const Sequence& sequence = found->second;
+  wire::Under([&] { return fmt::format("schedule.sequences[{}]", sequence.index); },
+              [&] {
+                computation.schedule =
+                    Resolve(sequence.ids.Take(module_->arena), "value.instruction_ids");
+                CheckSequence(computation);
+              });
+  sequences_.erase(found);
+}
+
+void Reader::CheckSequence(const Computation& computation) {
+  seen_.assign(computation.instructions.size(), false);
   for (const Instruction* instruction : computation.schedule) {
-    if (seen[instruction->index]) {
+    if (seen_[instruction->index]) {
       throw Damage(fmt::format("{} of {} is in it twice", instruction->name, computation.name));
     }
-    seen[instruction->index] = true;
+    seen_[instruction->index] = true;
   }
   if (computation.schedule.size() != computation.instructions.size()) {
     throw Damage(fmt::format("it has {} of the {} instructions of {}", computation.schedule.size(),
                              computation.instructions.size(), computation.name));
   }
+}
+
+// No sequence may be left over.
+void Reader::CheckSchedule() {
+  if (sequences_.empty()) return;
+  const auto& [key, sequence] = *sequences_.begin();
+  Damage damage(fmt::format("its key {} is the id of no computation", key));
+  damage.Prepend(fmt::format("schedule.sequences[{}]", sequence.index));
+  throw damage;
 }
 
 }  // namespace
