@@ -18,7 +18,8 @@ Status Judge(const Kernel& kernel) {
   if (RunsWider(kernel.runs_in, asked)) return Status::kDemoted;
   bool runs_f32 = std::ranges::any_of(
       kernel.runs_in, [](auto type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 32; });
-  // Before weight-only: 8-bit weights widened to bf16 asked for a bf16 product, which f32 is not either.
+  // Before weight-only: 8-bit weights widened to bf16 asked for a bf16 product, which f32 is not
+  // either.
   if (Is16Bit(asked) && runs_f32) return Status::kF32FromBf16;
   if (IsWeightOnly(asked) && !IsWeightOnly(kernel.runs_in)) return Status::kWeightOnly;
   return Status::kAsAsked;

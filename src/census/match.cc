@@ -36,7 +36,7 @@ std::string JoinNames(std::string_view outer, std::string_view inner) {
 class AskedFinder {
  public:
   AskedFinder(const hlo::Module& before, const CallGraph& graph, const std::vector<Kernel>& kernels)
-      : graph_(graph), tracer_(graph, contexts_), leads_(LeadToKernels(before, graph, kernels)) {
+      : tracer_(graph, contexts_), leads_(LeadToKernels(before, graph, kernels)) {
     // By launch: the walk sees what a computation runs, not what is inside its fusions.
     for (const Kernel& kernel : kernels) kernel_of_.emplace(kernel.launch, &kernel);
   }
@@ -97,7 +97,6 @@ class AskedFinder {
     asked_.push_back(std::move(asked));
   }
 
-  const CallGraph& graph_;
   Contexts contexts_;
   OriginTracer tracer_;
   std::vector<char> leads_;

@@ -63,7 +63,7 @@ void RegisterPlugins(CLI::App& app, Command& command) {
       "Examples:\n  eightfold plugins fetch 0.10.2\n  eightfold plugins fetch 0.12.0.1 --cuda "
       "13\n\n"
       "Exit codes: 0 it is in the cache, 2 bad usage or not to be had");
-  verb->callback([verb, fetch, options, &command] {
+  verb->callback([fetch, options, &command] {
     if (fetch->parsed()) {
       command.run = [options] { return Fetch(*options); };
     } else {

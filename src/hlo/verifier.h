@@ -6,10 +6,10 @@
 
 namespace eightfold::hlo {
 
-// Checks what the readers cannot see while reading and the rest of Eightfold relies on: exactly one entry and
-// root, unique names and ids, operand counts, called computations that exist and do not recurse, no cycles
-// among instructions, and the shapes of the operations that the census reads. The first violation is
-// returned, placed in the source text where the module has one.
+// Checks what the readers cannot see while reading and the rest of Eightfold relies on: exactly one
+// entry and root, unique names and ids, operand counts, called computations that exist and do not
+// recurse, no cycles among instructions, and the shapes of the operations that the census reads.
+// The first violation is returned, placed in the source text where the module has one.
 Result<void> Verify(const Module& module);
 
 }  // namespace eightfold::hlo

@@ -6,8 +6,6 @@
 namespace eightfold::hlo::text {
 namespace {
 
-constexpr size_t Index(TextAttribute attribute) { return static_cast<size_t>(attribute); }
-
 // `X` of `X-start`, and the asynchronous opcode that the ending means.
 std::string_view StripAsync(std::string_view word, Opcode* opcode) {
   constexpr std::pair<std::string_view, Opcode> kEndings[] = {

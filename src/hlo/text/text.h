@@ -10,9 +10,9 @@
 
 namespace eightfold::hlo {
 
-// Reads HLO text as XLA 0.10–0.12 prints and parses it, and a superset: forward references, computations in
-// any order and unknown attributes are taken. The module holds views into `source`. Errors carry
-// line, column and the line. The result is not verified: see hlo/verifier.h.
+// Reads HLO text as XLA 0.10–0.12 prints and parses it, and a superset: forward references,
+// computations in any order and unknown attributes are taken. The module holds views into `source`.
+// Errors carry line, column and the line. The result is not verified: see hlo/verifier.h.
 Result<std::unique_ptr<Module>> ReadText(std::shared_ptr<const Source> source);
 
 struct TextOptions {
