@@ -92,6 +92,14 @@ void Writer::WriteAttribute(const Instruction& instruction, TextAttribute attrib
     case Codec::kComputation:
     case Codec::kComputations:
       return WriteCalled(instruction, attribute);
+    default:
+      return WriteMessage(instruction, attribute, required);
+  }
+}
+
+void Writer::WriteMessage(const Instruction& instruction, TextAttribute attribute, bool required) {
+  Field field{Info(attribute).field};
+  switch (Info(attribute).codec) {
     case Codec::kWindow:
       return WriteWindow(instruction.Bytes(field));
     case Codec::kDimLabels:

@@ -126,6 +126,8 @@ class Writer {
   // Those that every opcode can have.
   void WriteCommonAttributes(const Instruction& instruction, const Instruction* wrapped);
   void WriteAttribute(const Instruction& instruction, TextAttribute attribute, bool required);
+  // Those with a codec of their own.
+  void WriteMessage(const Instruction& instruction, TextAttribute attribute, bool required);
   void WriteInts(const Instruction& instruction, TextAttribute attribute, bool required);
   void WriteInt(const Instruction& instruction, TextAttribute attribute, bool required);
   void WriteEnum(const Instruction& instruction, TextAttribute attribute, bool required);
