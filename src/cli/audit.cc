@@ -24,6 +24,7 @@ void RegisterAudit(CLI::App& app, Command& command) {
       ->type_name("FILE");
   verb->add_flag("--no-compile", audit->no_compile, "count the program as it stands");
   AddReportOptions(*verb, *report);
+  verb->add_flag("-q,--quiet", audit->flags.quiet, "the headline only, and no progress line");
   AddCompileFlags(*verb, audit->flags);
   verb->callback([audit, report, &command] {
     command.run = [audit, report, &command]() -> Result<ExitCode> {

@@ -11,6 +11,7 @@
 #include "cli/compiling.h"
 #include "cli/dump_dir.h"
 #include "cli/terminal.h"
+#include "cli/verb.h"
 #include "diagnose/diagnose.h"
 #include "hlo/proto/proto.h"
 #include "hlo/verifier.h"
@@ -159,16 +160,15 @@ Result<report::Report> Audit(const AuditOptions& options) {
 }
 
 void AddReportOptions(CLI::App& verb, ReportOptions& options) {
-  verb.add_option("--format", options.format, "table for people, json for programs")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  AddFormatOption(verb, options.format);
   verb.add_option("--fail-on", options.fail_on,
-                  "exit with 1 for FP8 demotions, for any finding (undecided, f32←bf16, "
-                  "weight-only and matmuls "
-                  "without tensor cores, too), or never")
-      ->check(CLI::IsMember({"demoted", "any", "never"}))
-      ->capture_default_str();
+                  "exit with 1 for FP8 demotions (demoted, the default), for any finding "
+                  "(undecided, f32←bf16, "
+                  "weight-only and matmuls without tensor cores, too), or never")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"demoted", "any", "never"}).description(""));
   verb.add_option("--top", options.top, "groups of kernels to show for each finding")
+      ->type_name("N")
       ->capture_default_str();
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/verb.h"
 #include "pjrt/fetch.h"
@@ -14,8 +15,17 @@ struct FetchOptions {
   int cuda = 12;
 };
 
-Result<ExitCode> List() {
+Result<ExitCode> List(const std::string& format) {
   std::vector<pjrt::Plugin> plugins = pjrt::ListPlugins();
+  if (format == "json") {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const pjrt::Plugin& plugin : plugins) {
+      list.push_back(
+          {{"package", plugin.package}, {"version", plugin.version_text}, {"path", plugin.path}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return ExitCode::kClean;
+  }
   if (plugins.empty()) {
     fmt::print("no plugin in {}\n  to get one: eightfold plugins fetch 0.10.2\n",
                (pjrt::CacheFolder() / "plugins").string());
@@ -49,7 +59,11 @@ void RegisterPlugins(CLI::App& app, Command& command) {
   CLI::App* verb =
       AddVerb(app, command, "plugins", "List the compiler plugins in the cache, or get one",
               {"eightfold plugins list", "eightfold plugins fetch 0.10.2 --cuda 13"});
-  verb->add_subcommand("list", "List the cached plugins, newest first (the default)");
+  CLI::App* list =
+      verb->add_subcommand("list", "List the cached plugins, newest first (the default)");
+  auto format = std::make_shared<std::string>("table");
+  AddFormatOption(*verb, *format);
+  AddFormatOption(*list, *format);
   CLI::App* fetch =
       verb->add_subcommand("fetch", "Get a version of the plugin from PyPI, with pip");
   auto options = std::make_shared<FetchOptions>();
@@ -63,11 +77,11 @@ void RegisterPlugins(CLI::App& app, Command& command) {
       "Examples:\n  eightfold plugins fetch 0.10.2\n  eightfold plugins fetch 0.12.0.1 --cuda "
       "13\n\n"
       "Exit codes: 0 it is in the cache, 2 bad usage or not to be had");
-  verb->callback([fetch, options, &command] {
+  verb->callback([fetch, options, format, &command] {
     if (fetch->parsed()) {
       command.run = [options] { return Fetch(*options); };
     } else {
-      command.run = List;
+      command.run = [format] { return List(*format); };
     }
   });
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/options.h"
@@ -13,6 +14,7 @@ namespace {
 struct Options {
   std::string name;
   std::string config_version;
+  std::string format = "table";
 };
 
 // In units of 10^12; "–" where the GPU lacks the type or nobody says.
@@ -58,15 +60,50 @@ void PrintOne(const target::Gpu& gpu) {
   if (!gpu.source.empty()) row("source", gpu.source);
 }
 
+// Sizes in bytes, rates per second; null where the GPU lacks the type or nobody says.
+nlohmann::ordered_json ToJson(const target::Gpu& gpu) {
+  auto rate = [](const std::optional<double>& flops) {
+    return flops ? nlohmann::ordered_json(*flops) : nlohmann::ordered_json();
+  };
+  return {{"name", gpu.name},
+          {"title", gpu.title},
+          {"architecture", gpu.Architecture()},
+          {"compute_capability", {gpu.compute_capability_major, gpu.compute_capability_minor}},
+          {"has_fp8", gpu.HasFp8()},
+          {"multiprocessors", gpu.core_count},
+          {"memory_bytes", gpu.device_memory_size},
+          {"memory_bandwidth", gpu.memory_bandwidth},
+          {"shared_memory_per_multiprocessor", gpu.shared_memory_per_core},
+          {"shared_memory_per_block", gpu.shared_memory_per_block_optin},
+          {"clock_ghz", gpu.clock_rate_ghz},
+          {"peak_dense_flops",
+           {{"fp8", rate(gpu.peak.fp8)},
+            {"bf16", rate(gpu.peak.bf16)},
+            {"tf32", rate(gpu.peak.tf32)},
+            {"f32", rate(gpu.peak.f32)}}},
+          {"source", gpu.source}};
+}
+
 Result<ExitCode> Run(const Options& options) {
+  bool json = options.format == "json";
   if (options.name.empty()) {
     if (!options.config_version.empty()) return Fail("--config needs the name of a target");
-    PrintTable();
+    if (json) {
+      nlohmann::ordered_json list = nlohmann::ordered_json::array();
+      for (const target::Gpu& gpu : target::All()) list.push_back(ToJson(gpu));
+      fmt::print("{}\n", list.dump(2));
+    } else {
+      PrintTable();
+    }
     return ExitCode::kClean;
   }
   EF_TRY(std::optional<target::Gpu> gpu, ChosenTarget({.target = options.name}));
   if (options.config_version.empty()) {
-    PrintOne(*gpu);
+    if (json) {
+      fmt::print("{}\n", ToJson(*gpu).dump(2));
+    } else {
+      PrintOne(*gpu);
+    }
     return ExitCode::kClean;
   }
   target::PluginVersion version = target::PluginVersion::Parse(options.config_version);
@@ -86,6 +123,7 @@ void RegisterTargets(CLI::App& app, Command& command) {
                    "print the target config that this plugin version is given; edited, it can be a "
                    "--target of your own")
       ->type_name("VERSION");
+  AddFormatOption(*verb, options->format);
   verb->callback([options, &command] { command.run = [options] { return Run(*options); }; });
 }
 

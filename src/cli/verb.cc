@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/Validators.hpp>
+
 #include "cli/choice.h"
 #include "cli/usage.h"
 
@@ -23,6 +25,12 @@ CLI::App* AddVerb(CLI::App& app, Command& command, const std::string& name,
                            98);
   verb->footer(footer);
   return verb;
+}
+
+void AddFormatOption(CLI::App& verb, std::string& format) {
+  verb.add_option("--format", format, "table for people (the default), json for programs")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json"}).description(""));
 }
 
 }  // namespace eightfold::cli

@@ -33,6 +33,9 @@ CLI::App* AddVerb(CLI::App& app, Command& command, const std::string& name,
                   const std::string& description, const std::vector<std::string>& examples,
                   const std::string& exit_codes = "");
 
+// --format table|json.
+void AddFormatOption(CLI::App& verb, std::string& format);
+
 // The exit codes of verbs that report findings.
 inline constexpr char kReportExitCodes[] =
     "0 nothing at or above --fail-on, 1 findings, 2 bad usage or input, 3 the compiler failed or "
