@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
              "f32[8,8] "
              "get-tuple-element(c), index=1",
              "f8e4m3fn", kCallee}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(OriginTest, LongChainsAreFollowed) {
   std::string text =
