@@ -22,6 +22,7 @@ Inferred InferUnary(const Instruction& instruction) {
   PrimitiveType type = operand.type;
   switch (instruction.opcode) {
     case Opcode::kAbs:
+      if (type == PrimitiveType::kPred) break;
       if (!IsComplex(type)) return Whole(&operand);
       return ArrayLike(operand,
                        type == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64);
@@ -37,6 +38,7 @@ Inferred InferUnary(const Instruction& instruction) {
       if (type == PrimitiveType::kPred) break;
       return Whole(&operand);
     case Opcode::kCeil:
+    case Opcode::kErf:
     case Opcode::kFloor:
     case Opcode::kRoundNearestAfz:
     case Opcode::kRoundNearestEven:
@@ -50,25 +52,34 @@ Inferred InferUnary(const Instruction& instruction) {
   return Fail(fmt::format("{} does not take {}", Name(instruction.opcode), Name(type)));
 }
 
+// As XLA's verifier has it.
+bool TakesType(Opcode binary, PrimitiveType type) {
+  switch (binary) {
+    case Opcode::kAnd:
+    case Opcode::kMulhi:
+    case Opcode::kOr:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kXor:
+      return IsIntegral(type) || type == PrimitiveType::kPred;
+    case Opcode::kAtan2:
+      return IsFloating(type) || IsComplex(type);
+    case Opcode::kDivide:
+    case Opcode::kPower:
+    case Opcode::kRemainder:
+    case Opcode::kSubtract:
+      return type != PrimitiveType::kPred;
+    default:
+      return true;
+  }
+}
+
 Inferred InferBinary(const Instruction& instruction) {
   const Shape& a = OperandShape(instruction, 0);
   const Shape& b = OperandShape(instruction, 1);
   if (a.bare == b.bare && a.IsArray()) {
-    switch (instruction.opcode) {
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-        if (IsIntegral(a.type) || a.type == PrimitiveType::kPred) return Whole(&a);
-        break;
-      case Opcode::kMulhi:
-      case Opcode::kShiftLeft:
-      case Opcode::kShiftRightArithmetic:
-      case Opcode::kShiftRightLogical:
-        if (IsIntegral(a.type)) return Whole(&a);
-        break;
-      default:
-        return Whole(&a);
-    }
+    if (TakesType(instruction.opcode, a.type)) return Whole(&a);
     return Fail(fmt::format("{} does not take {}", Name(instruction.opcode), Name(a.type)));
   }
   PrimitiveType type = WiderType(a.type, b.type);

@@ -74,7 +74,42 @@ bool ChoosesItsType(Opcode opcode) {
          opcode == Opcode::kScaledDot;
 }
 
+// Operations whose operands XLA refuses to be of different float types ("mixed precision is
+// disallowed"). Dots, convolutions and whatever passes values through may mix them.
+bool NeedsOnePrecision(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kMap:
+    case Opcode::kPad:
+    case Opcode::kReduce:
+    case Opcode::kScatter:
+    case Opcode::kSelect:
+      return true;
+    default:
+      return IsElementwiseBinary(opcode);
+  }
+}
+
+bool CheckPrecision(Verdict& verdict, const Instruction& instruction) {
+  const Shape* first = nullptr;
+  for (const Instruction* operand : instruction.operands) {
+    const Shape& shape = *operand->shape;
+    if (!IsFloating(shape.type)) continue;
+    if (first == nullptr) first = &shape;
+    if (first->type == shape.type) continue;
+    return verdict.Fail(instruction,
+                        fmt::format("{} of {} and {}: float operands must be of one type",
+                                    Name(instruction.opcode), Bare(*first), Bare(shape)),
+                        "convert one of them");
+  }
+  return true;
+}
+
 bool CheckInferred(Verdict& verdict, const Instruction& instruction) {
+  if (NeedsOnePrecision(instruction.opcode) && !CheckPrecision(verdict, instruction)) return false;
   Result<InferredShape> inferred = Infer(instruction);
   if (!inferred) return verdict.Fail(instruction, inferred.error().what);
   if (Matches(*inferred, *instruction.shape, ChoosesItsType(instruction.opcode))) return true;
@@ -226,7 +261,8 @@ bool IsPlainArithmetic(const Instruction& instruction) {
     case Opcode::kSubtract: {
       const Shape* bare = instruction.shape->bare;
       return OperandShape(instruction, 0).bare == bare &&
-             OperandShape(instruction, 1).bare == bare && bare->IsArray();
+             OperandShape(instruction, 1).bare == bare && bare->IsArray() &&
+             bare->type != PrimitiveType::kPred;
     }
     default:
       return false;
