@@ -8,10 +8,9 @@
 #include "hlo/text/text.h"
 #include "hlo/verifier.h"
 
-using namespace eightfold;
-
 // hlo_bench FILE.pb|FILE.hlo [benchmark flags]: what reading, verifying and writing one file takes
 // on one thread. The file is mapped and its pages touched before the clock starts.
+namespace eightfold::bench {
 namespace {
 
 using Module = std::unique_ptr<hlo::Module>;
@@ -78,9 +77,7 @@ BENCHMARK(BM_Verify)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_WriteProto)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_WriteText)->Unit(benchmark::kMillisecond);
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (argc != 2) {
     fmt::print(stderr, "usage: hlo_bench FILE.pb|FILE.hlo [benchmark flags]\n");
@@ -97,3 +94,8 @@ int main(int argc, char** argv) {
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
+
+}  // namespace
+}  // namespace eightfold::bench
+
+int main(int argc, char** argv) { return eightfold::bench::Main(argc, argv); }

@@ -143,70 +143,82 @@ ShapeDecoder::Slot ShapeDecoder::Find(std::string_view wire, int depth) {
   return slot;
 }
 
-ShapeDecoder::Slot ShapeDecoder::DecodeNew(std::string_view message, int depth) {
-  if (depth > kDeepestShape) ThrowTooDeep();
-  int height = 0;
+// A ShapeProto taken apart.
+struct ShapeDecoder::Fields {
   int64_t type = 0;
   std::vector<int64_t> dims;
   std::vector<int64_t> dynamic;
   std::vector<const Shape*> tuple;
-  std::string_view layout_wire;
+  int height = 0;
   bool has_layout = false;
+  std::string_view layout;
   std::string unknown;
+};
+
+ShapeDecoder::Fields ShapeDecoder::ReadFields(std::string_view message, int depth) {
+  Fields fields;
   for (Cursor cursor(message); cursor.Next();) {
     switch (cursor.field()) {
       case kElementType:
-        type = wire::Under([] { return "element_type"; }, [&] { return cursor.Int(); });
+        fields.type = wire::Under([] { return "element_type"; }, [&] { return cursor.Int(); });
         break;
       case kDimensions:
         wire::Under([] { return "dimensions"; },
-                    [&] { cursor.Ints([&](int64_t dim) { dims.push_back(dim); }); });
+                    [&] { cursor.Ints([&](int64_t dim) { fields.dims.push_back(dim); }); });
         break;
       case kTupleShapes:
-        wire::Under([&] { return fmt::format("tuple_shapes[{}]", tuple.size()); },
+        wire::Under([&] { return fmt::format("tuple_shapes[{}]", fields.tuple.size()); },
                     [&] {
                       Slot element = Find(cursor.Message(), depth + 1);
-                      tuple.push_back(element.shape);
-                      height = std::max(height, element.height + 1);
+                      fields.tuple.push_back(element.shape);
+                      fields.height = std::max(fields.height, element.height + 1);
                     });
         break;
       case kLayout:
-        layout_wire = wire::Under([] { return "layout"; }, [&] { return cursor.Message(); });
-        has_layout = true;
+        fields.layout = wire::Under([] { return "layout"; }, [&] { return cursor.Message(); });
+        fields.has_layout = true;
         break;
       case kIsDynamicDimension:
         wire::Under([] { return "is_dynamic_dimension"; },
-                    [&] { cursor.Ints([&](int64_t flag) { dynamic.push_back(flag); }); });
+                    [&] { cursor.Ints([&](int64_t flag) { fields.dynamic.push_back(flag); }); });
         break;
       default:
-        unknown += cursor.raw();
+        fields.unknown += cursor.raw();
     }
   }
-  Shape shape{.type = CheckType(type), .dims = dims, .tuple = tuple};
-  CheckTuple(shape.type, tuple.size(), dims.size());
-  CheckDimensions(dims);
+  return fields;
+}
+
+ShapeDecoder::Slot ShapeDecoder::DecodeNew(std::string_view message, int depth) {
+  if (depth > kDeepestShape) ThrowTooDeep();
+  Fields fields = ReadFields(message, depth);
+  Shape shape{.type = CheckType(fields.type), .dims = fields.dims, .tuple = fields.tuple};
+  CheckTuple(shape.type, fields.tuple.size(), fields.dims.size());
+  CheckDimensions(fields.dims);
   Layout layout;
-  if (has_layout && shape.IsArray()) {
+  if (fields.has_layout && shape.IsArray()) {
     wire::Under([] { return "layout"; },
                 [&] {
-                  layout = DecodeLayout(layout_wire);
-                  CheckLayout(layout, dims.size());
+                  layout = DecodeLayout(fields.layout);
+                  CheckLayout(layout, fields.dims.size());
                 });
     shape.has_layout = true;
     shape.minor_to_major = layout.minor_to_major;
     shape.layout_extra = layout.extra;
   }
-  if (dynamic.size() > dims.size()) {
-    throw Damage(fmt::format("is_dynamic_dimension has {} flags for {} dimensions", dynamic.size(),
-                             dims.size()));
+  if (fields.dynamic.size() > fields.dims.size()) {
+    throw Damage(fmt::format("is_dynamic_dimension has {} flags for {} dimensions",
+                             fields.dynamic.size(), fields.dims.size()));
   }
-  auto flags = std::make_unique<bool[]>(dims.size());
-  for (size_t i = 0; i < dynamic.size(); ++i) flags[i] = dynamic[i] != 0;
-  if (std::any_of(dynamic.begin(), dynamic.end(), [](int64_t flag) { return flag != 0; })) {
-    shape.dynamic = {flags.get(), dims.size()};
+  auto flags = std::make_unique<bool[]>(fields.dims.size());
+  bool is_dynamic = false;
+  for (size_t i = 0; i < fields.dynamic.size(); ++i) {
+    flags[i] = fields.dynamic[i] != 0;
+    is_dynamic |= flags[i];
   }
-  shape.unknown = unknown;
-  return {.shape = table_.Intern(shape), .height = height};
+  if (is_dynamic) shape.dynamic = {flags.get(), fields.dims.size()};
+  shape.unknown = fields.unknown;
+  return {.shape = table_.Intern(shape), .height = fields.height};
 }
 
 std::string EncodeShape(const Shape& shape) {

@@ -31,6 +31,8 @@ class ShapeDecoder {
 
   Slot Find(std::string_view wire, int depth);
   Slot DecodeNew(std::string_view wire, int depth);
+  struct Fields;
+  Fields ReadFields(std::string_view wire, int depth);
   Slot& FindSlot(uint64_t hash, std::string_view wire);
   void Grow();
 

@@ -4,10 +4,9 @@
 
 #include "hlo/proto/proto.h"
 
-using namespace eightfold;
-
 // rewrite_driver IN OUT SCHEME KIND: reads a proto and writes it again; SCHEME is local,
 // sequential, keep or a version (0.6.2), KIND module, hlo or config. For oracle_test.py.
+namespace eightfold {
 namespace {
 
 Result<std::string> Rewrite(const hlo::Module& module, const std::string& scheme,
@@ -33,12 +32,15 @@ Result<void> Run(char** argv) {
   return WriteFile(argv[2], bytes);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   if (argc != 5) return 2;
   auto done = Run(argv);
   if (done) return 0;
   std::fprintf(stderr, "%s\n", done.error().Format().c_str());
   return 1;
 }
+
+}  // namespace
+}  // namespace eightfold
+
+int main(int argc, char** argv) { return eightfold::Main(argc, argv); }
