@@ -47,17 +47,6 @@ GatherDimensions DecodeGather(std::string_view message) {
   return dims;
 }
 
-// Shapes of the values that the called computation returns: its root, or the root's elements.
-Result<std::vector<const Shape*>> CalledResults(const Instruction& instruction) {
-  if (instruction.called.empty() || instruction.called[0] == nullptr ||
-      instruction.called[0]->root == nullptr || instruction.called[0]->root->shape == nullptr) {
-    return Fail(fmt::format("{} calls no computation with a result", Name(instruction.opcode)));
-  }
-  const Shape* root = instruction.called[0]->root->shape;
-  if (!root->IsTuple()) return std::vector<const Shape*>{root};
-  return std::vector<const Shape*>(root->tuple.begin(), root->tuple.end());
-}
-
 void AppendDimension(InferredShape& result, int64_t size, bool dynamic) {
   result.dims.push_back(size);
   result.dynamic.push_back(dynamic);
@@ -71,6 +60,16 @@ Result<void> CheckArray(const Instruction& instruction) {
 }
 
 }  // namespace
+
+Result<std::vector<const Shape*>> CalledResults(const Instruction& instruction) {
+  if (instruction.called.empty() || instruction.called[0] == nullptr ||
+      instruction.called[0]->root == nullptr || instruction.called[0]->root->shape == nullptr) {
+    return Fail(fmt::format("{} calls no computation with a result", Name(instruction.opcode)));
+  }
+  const Shape* root = instruction.called[0]->root->shape;
+  if (!root->IsTuple()) return std::vector<const Shape*>{root};
+  return std::vector<const Shape*>(root->tuple.begin(), root->tuple.end());
+}
 
 Inferred InferTranspose(const Instruction& transpose) {
   EF_CHECK_OK(CheckArray(transpose));
@@ -89,7 +88,8 @@ Inferred InferTranspose(const Instruction& transpose) {
     AppendDimension(result, operand.dims[from], IsDynamic(operand, from));
     position[from] = static_cast<int64_t>(i);
   }
-  if (AreDimensions(operand.minor_to_major, dims.size())) {
+  if (operand.minor_to_major.size() == dims.size() &&
+      AreDimensions(operand.minor_to_major, dims.size())) {
     for (int64_t dim : operand.minor_to_major) {
       result.minor_to_major.push_back(position[static_cast<size_t>(dim)]);
     }

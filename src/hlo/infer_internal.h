@@ -30,6 +30,8 @@ inline bool IsDynamic(const Shape& shape, size_t dim) {
 }
 // Whether two dimensions may be the same size: equal, or one is dynamic.
 bool SameSize(const Shape& a, size_t a_dim, const Shape& b, size_t b_dim);
+// Shapes of the values that the called computation returns: its root, or the root's elements.
+Result<std::vector<const Shape*>> CalledResults(const Instruction& instruction);
 // "f32[2,3]" without layout.
 inline std::string Bare(const Shape& shape) { return ToString(shape, false); }
 

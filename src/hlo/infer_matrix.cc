@@ -276,22 +276,18 @@ Inferred InferReduceWindow(const Instruction& reduce_window) {
   if (reduce_window.operands.size() % 2 != 0) {
     return Fail("reduce-window takes as many initial values as inputs");
   }
-  const Shape* root = nullptr;
-  if (!reduce_window.called.empty() && reduce_window.called[0]->root != nullptr) {
-    root = reduce_window.called[0]->root->shape;
-  }
-  if (root == nullptr) return Fail("reduce-window calls no computation with a result");
+  EF_TRY(std::vector<const Shape*> results, CalledResults(reduce_window));
   EF_TRY(InferredShape first, WindowResult(reduce_window, OperandShape(reduce_window, 0)));
-  if (!root->IsTuple()) {
-    first.type = root->type;
+  if (results.size() != inputs) {
+    return Fail(fmt::format("reduce-window of {} inputs with a computation of {} results", inputs,
+                            results.size()));
+  }
+  if (!reduce_window.called[0]->root->shape->IsTuple()) {
+    first.type = results[0]->type;
     return first;
   }
-  if (root->tuple.size() != inputs) {
-    return Fail(fmt::format("reduce-window of {} inputs with a computation of {} results", inputs,
-                            root->tuple.size()));
-  }
   InferredShape result{.type = PrimitiveType::kTuple};
-  for (const Shape* element : root->tuple) {
+  for (const Shape* element : results) {
     first.type = element->type;
     result.elements.push_back(first);
   }

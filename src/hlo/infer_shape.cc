@@ -196,10 +196,7 @@ Inferred InferTuple(const Instruction& tuple) {
 
 // The result of the first called computation: calls, fusions and conditionals.
 Inferred InferCalled(const Instruction& instruction) {
-  if (instruction.called.empty() || instruction.called[0] == nullptr ||
-      instruction.called[0]->root == nullptr || instruction.called[0]->root->shape == nullptr) {
-    return Fail(fmt::format("{} calls no computation with a result", Name(instruction.opcode)));
-  }
+  EF_CHECK_OK(CalledResults(instruction));
   return Whole(instruction.called[0]->root->shape);
 }
 

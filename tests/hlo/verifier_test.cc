@@ -75,6 +75,8 @@ std::string InEntry(std::string_view instruction) {
   return std::string(kComputations) + "  ROOT result = " + std::string(instruction) + "\n}\n";
 }
 
+// Which types and precisions an operation takes was asked of the verifier inside jax-cuda12-pjrt
+// 0.10.2 ("during context [hlo verifier]"), here and in kWrong.
 constexpr std::string_view kClean[] = {
     "f32[3,5] dot(f8, g8), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "bf16[3,5] dot(f8, g8), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
