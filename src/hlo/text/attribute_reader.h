@@ -31,8 +31,8 @@ class AttributeReader {
   bool Read(Opcode opcode, TextAttribute which, size_t mark);
   void Push(const Attribute& attribute) { stack_.push_back(attribute); }
   bool Has(Field field, size_t mark) const { return Find(field, mark) != nullptr; }
-  // What XLA fills in for attributes that were left out.
-  void AddDefaults(Opcode opcode, size_t mark, size_t operands);
+  // What XLA fills in for attributes that were left out; `seen` are those that were not.
+  void AddDefaults(Opcode opcode, size_t mark, size_t operands, const AttributeSet& seen);
   // The attributes since `mark`, moved to the arena, grouped by field.
   std::span<Attribute> Take(size_t mark);
   // Takes out those since `mark` that every opcode has (sharding …), leaving the opcode's own.

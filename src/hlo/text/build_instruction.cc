@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "hlo/shape_codec.h"
 #include "hlo/text/reader.h"
 
 namespace eightfold::hlo::text {
@@ -39,8 +40,11 @@ bool Reader::Build(Scope& scope, Draft& draft, Instruction** made) {
   if (draft.opcode == Opcode::kFusion) fusions_.push_back(instruction);
   TakeReferences(scope, draft, instruction);
   if (!draft.wrapped) {
-    if (draft.opcode == Opcode::kCompare) AddComparisonType(draft, instruction);
-    attributes_.AddDefaults(draft.opcode, draft.attributes, instruction->operands.size());
+    if (draft.opcode == Opcode::kCompare || draft.opcode == Opcode::kOutfeed) {
+      AddOperandDefault(draft, instruction);
+    }
+    attributes_.AddDefaults(draft.opcode, draft.attributes, instruction->operands.size(),
+                            draft.seen);
     TakeCalled(draft, instruction);
   } else if (draft.opcode == Opcode::kAsyncStart && !BuildWrapped(draft, instruction)) {
     return false;
@@ -121,7 +125,7 @@ bool Reader::BuildWrapped(Draft& draft, Instruction* start) {
   root->opcode = *draft.wrapped;
   root->shape = shape->tuple[1];
   root->backend_config = draft.backend_config;
-  attributes_.AddDefaults(root->opcode, draft.attributes, operands);
+  attributes_.AddDefaults(root->opcode, draft.attributes, operands, draft.seen);
   std::vector<Attribute> common = attributes_.TakeCommon(draft.attributes);
   root->attributes = attributes_.Take(draft.attributes);
   for (const Attribute& attribute : common) attributes_.Push(attribute);
@@ -155,14 +159,32 @@ bool Reader::BuildWrapped(Draft& draft, Instruction* start) {
   return true;
 }
 
-void Reader::AddComparisonType(const Draft& draft, Instruction* compare) {
-  if (attributes_.Has(Field::kComparisonType, draft.attributes) || compare->operands.empty())
-    return;
-  const Instruction* operand = compare->operands[0];
+// The attributes that follow from the first operand's shape, which may not be known yet: then they
+// stay empty until the module ends.
+void Reader::AddOperandDefault(const Draft& draft, Instruction* user) {
+  Field field = draft.opcode == Opcode::kCompare ? Field::kComparisonType : Field::kOutfeedShape;
+  if (attributes_.Has(field, draft.attributes) || user->operands.empty()) return;
+  const Instruction* operand = user->operands[0];
   bool known = operand != nullptr && operand->shape != nullptr;
-  std::string_view type = known ? ComparisonType(operand->shape->type) : std::string_view();
-  attributes_.Push(Attribute::Bytes(Field::kComparisonType, type));
-  if (!known) compares_.push_back(compare);
+  attributes_.Push(
+      Attribute::Bytes(field, known ? OperandDefault(field, *operand->shape) : std::string_view()));
+  if (!known) operand_defaults_.push_back(user);
+}
+
+std::string_view Reader::OperandDefault(Field field, const Shape& operand) {
+  if (field == Field::kComparisonType) return ComparisonType(operand.type);
+  return module_.arena.Copy(std::string_view(EncodeShape(operand)));
+}
+
+void Reader::FillOperandDefaults() {
+  for (Instruction* user : operand_defaults_) {
+    for (Attribute& attribute : user->attributes) {
+      bool is_default =
+          attribute.field == Field::kComparisonType || attribute.field == Field::kOutfeedShape;
+      if (!is_default) continue;
+      attribute.bytes = OperandDefault(attribute.field, *user->operands[0]->shape);
+    }
+  }
 }
 
 bool Reader::CheckDeclared(const Instruction& operand, const Shape& declared,

@@ -298,7 +298,8 @@ void AttributeReader::WrapRaggedDot(size_t mark) {
   ragged->bytes = in_.arena().Copy(std::string_view(wire));
 }
 
-void AttributeReader::AddDefaults(Opcode opcode, size_t mark, size_t operands) {
+void AttributeReader::AddDefaults(Opcode opcode, size_t mark, size_t operands,
+                                  const AttributeSet& seen) {
   auto scalar = [&](Field field, uint64_t value) {
     if (!Has(field, mark)) stack_.push_back(Attribute::Varint(field, value));
   };
@@ -340,6 +341,9 @@ void AttributeReader::AddDefaults(Opcode opcode, size_t mark, size_t operands) {
       return message(Field::kTriangularSolveOptions);
     case Opcode::kCholesky:
       return message(Field::kCholeskyOptions);
+    case Opcode::kTopK:
+      if (!seen[static_cast<size_t>(TextAttribute::kLargest)]) scalar(Field::kLargest, 1);
+      return;
     case Opcode::kScan:
       return scalar(Field::kIsAssociative, kTriStateFalse);
     default:

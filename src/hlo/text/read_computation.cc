@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "base/hash.h"
 #include "hlo/text/reader.h"
 
 namespace eightfold::hlo::text {
@@ -104,15 +106,7 @@ bool Reader::ReadLoneInstruction(std::string_view name) {
 
 bool Reader::CloseComputation(Scope& scope, Computation* computation) {
   if (!ResolvePending(scope, *computation)) return false;
-  size_t made_up = 0;
-  for (Instruction* nested : scope.anonymous) {
-    std::string base = std::string(nested->name) + ".anon";
-    std::string name = base;
-    for (; scope.names.Find(name) != nullptr; name = fmt::format("{}.{}", base, made_up)) ++made_up;
-    nested->name = module_.arena.Copy(std::string_view(name));
-    name_hashes_.push_back(HashBytes(nested->name));
-    scope.names.Add(nested, name_hashes_.back());
-  }
+  NameAnonymous(scope);
   computation->root = scope.root != nullptr ? scope.root : scope.instructions.back();
   computation->instructions = module_.arena.Copy(scope.instructions);
   FinishInstructions(module_, *computation);
@@ -131,6 +125,23 @@ bool Reader::CloseComputation(Scope& scope, Computation* computation) {
                     fmt::format("the other one is in line {}", Locate(module_, other->name).line));
   }
   return true;
+}
+
+// Nested operands are called after their opcode: abs.anon, abs.anon.1 …
+void Reader::NameAnonymous(Scope& scope) {
+  std::unordered_map<std::string_view, size_t> next;
+  for (Instruction* nested : scope.anonymous) {
+    size_t& number = next[nested->name];
+    std::string base = std::string(nested->name) + ".anon";
+    std::string name;
+    do {
+      name = number == 0 ? base : fmt::format("{}.{}", base, number);
+      ++number;
+    } while (scope.names.Find(name) != nullptr);
+    nested->name = module_.arena.Copy(std::string_view(name));
+    name_hashes_.push_back(HashBytes(nested->name));
+    scope.names.Add(nested, name_hashes_.back());
+  }
 }
 
 bool Reader::ResolvePending(Scope& scope, const Computation& computation) {

@@ -2,6 +2,7 @@
 
 #include "hlo/text/reader.h"
 #include "hlo/text/word_table.h"
+#include "hlo/wire.h"
 
 namespace eightfold::hlo::text {
 namespace {
@@ -145,16 +146,31 @@ bool Reader::ReadParameterNumber() {
   return in_.Expect(')');
 }
 
+// Literals have no dynamic dimensions and take a byte per element at least, so their constants have
+// none and say nothing about element bits.
+const Shape* Reader::LiteralShape(const Shape* shape) {
+  constexpr uint32_t kElementBits = 7;
+  if (shape->IsTuple()) {
+    std::vector<const Shape*> elements;
+    for (const Shape* element : shape->tuple) elements.push_back(LiteralShape(element));
+    return module_.shapes.Tuple(elements);
+  }
+  if (shape->dynamic.empty() && shape->layout_extra.empty()) return shape;
+  std::string extra;
+  for (wire::Cursor cursor(shape->layout_extra); cursor.Next();) {
+    if (cursor.field() != kElementBits) extra += cursor.raw();
+  }
+  Shape fixed = *shape;
+  fixed.dynamic = {};
+  fixed.layout_extra = extra;
+  return module_.shapes.Intern(fixed);
+}
+
 bool Reader::ReadConstant(Draft& draft) {
   if (draft.shape == nullptr) {
     return in_.Fail(draft.opcode_word, "a constant needs its shape", "for example f32[2]");
   }
-  // A literal has no dynamic dimensions, so its constant has none.
-  if (!draft.shape->dynamic.empty()) {
-    Shape fixed = *draft.shape;
-    fixed.dynamic = {};
-    draft.shape = module_.shapes.Intern(fixed);
-  }
+  draft.shape = LiteralShape(draft.shape);
   std::string wire;
   if (!ReadLiteral(in_, *draft.shape, &wire)) return false;
   if (!wire.empty()) {
@@ -182,10 +198,22 @@ bool Reader::CheckOperands(const Draft& draft) {
 }
 
 bool Reader::ReadAttributes(Scope& scope, Draft& draft) {
-  while (in_.Accept(',')) {
+  // Behind a nested operand, the comma may also lead to the next operand.
+  bool is_nested = draft.name.empty();
+  while (in_.Peek() == ',' && (!is_nested || IsAttributeNext())) {
+    in_.Accept(',');
     if (!ReadAttribute(scope, draft)) return false;
   }
   return CheckAttributes(draft);
+}
+
+// Whether `, name=` follows.
+bool Reader::IsAttributeNext() {
+  const char* before = in_.at();
+  in_.Accept(',');
+  bool is_attribute = !in_.Word().empty() && in_.Here() == '=';
+  in_.MoveTo(before);
+  return is_attribute;
 }
 
 bool Reader::ReadAttribute(Scope& scope, Draft& draft) {

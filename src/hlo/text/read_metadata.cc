@@ -65,8 +65,7 @@ bool ReadValue(Scanner& in, const Key& key, std::string* wire) {
     case Key::Kind::kProfileType: {
       std::vector<int64_t> types;
       if (!in.ReadInts(&types)) return false;
-      // XLA drops lists of several.
-      if (types.size() == 1) AppendPacked(wire, key.field, types);
+      AppendPacked(wire, key.field, types);
       return true;
     }
     case Key::Kind::kPayload: {

@@ -64,12 +64,7 @@ bool Reader::FinishModule() {
   }
   if (infer_ && !InferShapes()) return false;
   if (!CheckDeclaredShapes() || !CheckAliasing()) return false;
-  for (Instruction* compare : compares_) {
-    for (Attribute& attribute : compare->attributes) {
-      if (attribute.field != Field::kComparisonType) continue;
-      attribute.bytes = ComparisonType(compare->operands[0]->shape->type);
-    }
-  }
+  FillOperandDefaults();
   if (module_.is_scheduled) Schedule();
   SetLayoutFromEntry();
   return true;

@@ -141,6 +141,7 @@ class Reader {
   bool ReadBody(std::string_view name, Computation** made);
   bool ReadLoneInstruction(std::string_view name);
   bool CloseComputation(Scope& scope, Computation* computation);
+  void NameAnonymous(Scope& scope);
   bool ResolvePending(Scope& scope, const Computation& computation);
   bool BadParameters(const Scope& scope, const Computation& computation);
   bool Undefined(const Scope& scope, const PendingInstruction& pending,
@@ -158,8 +159,10 @@ class Reader {
   bool ReadOperand(Scope& scope, int depth);
   bool ReadParameterNumber();
   bool ReadConstant(Draft& draft);
+  const Shape* LiteralShape(const Shape* shape);
   bool CheckOperands(const Draft& draft);
   bool ReadAttributes(Scope& scope, Draft& draft);
+  bool IsAttributeNext();
   bool ReadAttribute(Scope& scope, Draft& draft);
   bool ReadCalled(Draft& draft, TextAttribute which);
   bool ReadCallee(int slot);
@@ -172,7 +175,9 @@ class Reader {
   void TakeReferences(Scope& scope, const Draft& draft, Instruction* user);
   void TakeCalled(const Draft& draft, Instruction* user);
   bool BuildWrapped(Draft& draft, Instruction* start);
-  void AddComparisonType(const Draft& draft, Instruction* compare);
+  void AddOperandDefault(const Draft& draft, Instruction* user);
+  std::string_view OperandDefault(Field field, const Shape& operand);
+  void FillOperandDefaults();
   bool CheckDeclared(const Instruction& operand, const Shape& declared, std::string_view where);
 
   Module& module_;
@@ -197,8 +202,8 @@ class Reader {
   std::vector<Instruction*> predecessor_stack_;
   std::vector<Reference> reference_stack_;
   std::vector<CalledRef> called_stack_;
-  std::vector<Instruction*> compares_;  // that do not know their operands' type yet
-  bool infer_ = false;                  // some instruction has no shape
+  std::vector<Instruction*> operand_defaults_;  // with attributes that are still empty
+  bool infer_ = false;                          // some instruction has no shape
 };
 
 }  // namespace eightfold::hlo::text

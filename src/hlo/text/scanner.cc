@@ -43,12 +43,12 @@ int HexDigit(char c) {
 }  // namespace
 
 bool Scanner::Fail(const char* from, size_t length, std::string what, std::string next) {
-  if (!error_) {
-    error_ = Error{.what = std::move(what),
-                   .where = LocateInText(source_.name(), source_.bytes(),
-                                         static_cast<size_t>(from - begin_), length),
-                   .next = std::move(next)};
-  }
+  if (error_) return false;
+  Error& error = error_.emplace();
+  error.what = std::move(what);
+  error.next = std::move(next);
+  error.where =
+      LocateInText(source_.name(), source_.bytes(), static_cast<size_t>(from - begin_), length);
   return false;
 }
 

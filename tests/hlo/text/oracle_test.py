@@ -1,5 +1,5 @@
 """Reads HLO text with Eightfold, writes it as proto and as text, and compares what jaxlib prints for both with what it
-prints for its own reading of the same text: every text case, and every program and report as jaxlib prints it.
+prints for its own reading of the same text: every text case and reader case, and every program and report as jaxlib prints it.
 
 usage: oracle_test.py HLO_CONVERT_TOOL TESTDATA [FILE.pb|FILE.hlo ...]      (more files to check, e.g. compiled modules)
 """
@@ -109,7 +109,7 @@ def check(path, out):
 
 def main():
     tool, data = sys.argv[1], pathlib.Path(sys.argv[2])
-    paths = sorted((data / "text_cases").glob("*.hlo"))
+    paths = sorted((data / "text_cases").glob("*.hlo")) + sorted((data / "reader_cases").glob("*.hlo"))
     protos = sorted((data / "programs").glob("*.pb")) + sorted((data / "reports").glob("*.pb"))
     for extra in map(pathlib.Path, sys.argv[3:]):
         (protos if extra.suffix == ".pb" else paths).append(extra)

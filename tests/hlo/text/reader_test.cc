@@ -342,6 +342,40 @@ TEST(ReaderTest, LeavesElidedConstantsWithoutLiteral) {
   EXPECT_EQ(Find(*module, "b").Find(Field::kLiteral), nullptr);
 }
 
+TEST(ReaderTest, ConstantsHaveTheShapesOfTheirLiterals) {
+  auto module = Entry("a = s4[<=2]{0:T(8)E(4)S(5)} constant({1, 2})");
+  EXPECT_EQ(ToString(*Find(*module, "a").shape), "s4[2]{0:T(8)S(5)}");
+}
+
+TEST(ReaderTest, FillsInWhatXlaWould) {
+  auto module = Entry(R"(
+  tok = token[] after-all()
+  x = f32[4] parameter(0)
+  a = pred[4] compare(i, i), direction=LT
+  i = u8[4] parameter(1)
+  b = (f32[2], s32[2]) topk(x), k=2
+  c = (f32[2], s32[2]) topk(x), k=2, largest=false
+  o = token[] outfeed(i, tok))");
+  EXPECT_EQ(Find(*module, "a").Bytes(Field::kComparisonType), "UNSIGNED");
+  EXPECT_EQ(Find(*module, "b").Int(Field::kLargest), 1);
+  EXPECT_EQ(Find(*module, "c").Int(Field::kLargest), 0);
+  // u8 (6), dimensions {4}, layout {0}.
+  EXPECT_EQ(Find(*module, "o").Bytes(Field::kOutfeedShape),
+            "\x10\x06\x1a\x01\x04\x2a\x03\x0a\x01\x00"s);
+}
+
+TEST(ReaderTest, NamesNestedOperandsAndTellsTheirAttributesFromOperands) {
+  auto module = Entry(R"(
+  x = f32[4] parameter(0)
+  r = f32[4] add(f32[4] negate(x), metadata={op_name="n"}, f32[4] negate(f32[4] abs(x))))");
+  const Instruction& add = Find(*module, "r");
+  ASSERT_EQ(add.operands.size(), 2u);
+  EXPECT_EQ(add.operands[0]->name, "negate.anon");
+  EXPECT_EQ(DecodeMetadata(add.operands[0]->metadata).op_name, "n");
+  EXPECT_EQ(add.operands[1]->name, "negate.anon.1");
+  EXPECT_EQ(add.operands[1]->operands[0]->name, "abs.anon");
+}
+
 TEST(ReaderTest, RejectsAxesUsedTwice) {
   EXPECT_THAT(
       ErrorInEntry("a = f32[8,8] parameter(0), sharding={mesh['x'=2,'y'=4], [{'x'}, {'x'}]}"),
