@@ -1,5 +1,6 @@
 """Reads HLO text with Eightfold, writes it as proto and as text, and compares what jaxlib prints for both with what it
-prints for its own reading of the same text: every text case and reader case, and every program and report as jaxlib prints it.
+prints for its own reading of the same text: every text case and reader case, and every program and report as jaxlib
+prints it.
 
 usage: oracle_test.py HLO_CONVERT_TOOL TESTDATA [FILE.pb|FILE.hlo ...]      (more files to check, e.g. compiled modules)
 """
