@@ -93,8 +93,15 @@ class AttributeReader {
   }
   void WrapRaggedDot(size_t mark);
 
+  struct CachedMetadata {
+    uint64_t hash = 0;
+    std::string_view text;
+    std::string_view wire;
+  };
+
   Scanner& in_;
   ShapeReader& shapes_;
+  std::vector<CachedMetadata> metadata_cache_ = std::vector<CachedMetadata>(2048);
   std::vector<Attribute> stack_;
   std::vector<int64_t> ints_;
   std::string wire_;

@@ -6,6 +6,19 @@
 
 namespace eightfold::hlo::text {
 
+namespace {
+
+// The last character of `/*index=5*/`; null for another comment, which may hold parentheses.
+const char* SkipIndex(const char* at, const char* end) {
+  constexpr std::string_view kStart = "/*index=";
+  if (!std::string_view(at, static_cast<size_t>(end - at)).starts_with(kStart)) return nullptr;
+  at += kStart.size();
+  while (at < end && Is(*at, kDigit)) ++at;
+  return end - at >= 2 && at[0] == '*' && at[1] == '/' ? at + 1 : nullptr;
+}
+
+}  // namespace
+
 bool ShapeReader::StartsHere() {
   char c = in_.Peek();
   if (c == '(') return true;
@@ -26,9 +39,8 @@ std::string_view ShapeReader::Span() const {
     int depth = 0;
     for (; p < end; ++p) {
       if (*p == '(') ++depth;
-      if (*p == ')' && --depth == 0) {
-        return {start, static_cast<size_t>(p + 1 - start)};
-      }
+      if (*p == ')' && --depth == 0) return {start, static_cast<size_t>(p + 1 - start)};
+      if (*p == '/' && (p = SkipIndex(p, end)) == nullptr) return {};
     }
     return {};
   }
@@ -37,13 +49,19 @@ std::string_view ShapeReader::Span() const {
   while (p < end && *p != ']') ++p;
   if (p == end) return {};
   ++p;
-  // A brace is a layout only when a number or colon follows: `-> f32[2] {` opens a computation.
-  if (end - p >= 2 && *p == '{' && (Is(p[1], kDigit) || p[1] == ':')) {
+  // A brace is a layout only when a number or colon follows: `-> f32[2] {` opens a computation. One
+  // that is set off is rare and needs parsing.
+  auto is_layout = [end](const char* at) {
+    return end - at >= 2 && *at == '{' && (Is(at[1], kDigit) || at[1] == ':' || at[1] == ' ');
+  };
+  if (is_layout(p)) {
     while (p < end && *p != '}') ++p;
     if (p == end) return {};
     ++p;
-  } else if (p < end && *p == ' ') {
-    return {};
+  } else if (p < end && Is(*p, kSkipStart)) {
+    const char* next = p;
+    while (next < end && Is(*next, kSpaceChar)) ++next;
+    if (next < end && (*next == '/' || is_layout(next))) return {};
   }
   return {start, static_cast<size_t>(p - start)};
 }

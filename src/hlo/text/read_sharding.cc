@@ -15,6 +15,8 @@ namespace {
 // OpSharding.Type by number; the tuple and tiled kinds have no word of their own.
 constexpr std::string_view kTypes[] = {"replicated", "maximal", "",         "",
                                        "manual",     "unknown", "unreduced"};
+// Axes are looked up one by one.
+constexpr size_t kMostAxes = 256;
 constexpr int kMaximal = 1, kTuple = 2, kOther = 3;
 
 int FindType(std::string_view word) {
@@ -302,6 +304,9 @@ bool ReadMesh(Scanner& in, std::string* wire, std::vector<std::string_view>* axe
         if (!in.ReadString(&name) || !in.Expect('=') || !in.ReadInt(&size)) return false;
         if (std::ranges::find(*axes, name) != axes->end()) {
           return in.Fail(name, fmt::format("the mesh has two axes '{}'", name));
+        }
+        if (axes->size() == kMostAxes) {
+          return in.Fail(name, fmt::format("a mesh has at most {} axes", kMostAxes));
         }
         axes->push_back(name);
         pbf_writer writer(*wire);

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "base/hash.h"
 #include "hlo/shape_codec.h"
 #include "hlo/text/attribute_reader.h"
 
@@ -469,10 +470,20 @@ bool AttributeReader::ReadBackendConfig(std::string_view* value) {
   return in_.Peek() == '{' ? in_.ReadBraced(value) : in_.ReadString(value);
 }
 
+// Many instructions have the metadata of one source line: what is equal in text is read once.
 bool AttributeReader::ReadMetadata(std::string_view* wire) {
+  std::string_view span = in_.QuotedSpan('}');
+  uint64_t hash = HashBytes(span);
+  CachedMetadata& cached = metadata_cache_[hash % metadata_cache_.size()];
+  if (!span.empty() && cached.hash == hash && cached.text == span) {
+    in_.MoveTo(span.data() + span.size());
+    *wire = cached.wire;
+    return true;
+  }
   wire_.clear();
   if (!text::ReadMetadata(in_, &wire_)) return false;
   *wire = in_.arena().Copy(std::string_view(wire_));
+  if (in_.at() == span.data() + span.size()) cached = {hash, span, *wire};
   return true;
 }
 

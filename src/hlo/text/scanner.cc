@@ -92,18 +92,19 @@ void Scanner::SkipSpaceSlowly() {
   }
 }
 
-const char* Scanner::FindAnyOf(const char* from, char a, char b, char c) const {
+const char* Scanner::FindAnyOf(const char* from, char a, char b, char c, char d) const {
 #if defined(__SSE2__)
-  const __m128i as = _mm_set1_epi8(a), bs = _mm_set1_epi8(b), cs = _mm_set1_epi8(c);
+  const __m128i as = _mm_set1_epi8(a), bs = _mm_set1_epi8(b);
+  const __m128i cs = _mm_set1_epi8(c), ds = _mm_set1_epi8(d);
   for (; end_ - from >= 16; from += 16) {
     __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, as),
-                                _mm_or_si128(_mm_cmpeq_epi8(bytes, bs), _mm_cmpeq_epi8(bytes, cs)));
+    __m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, as), _mm_cmpeq_epi8(bytes, bs)),
+                                _mm_or_si128(_mm_cmpeq_epi8(bytes, cs), _mm_cmpeq_epi8(bytes, ds)));
     auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits));
     if (mask != 0) return from + std::countr_zero(mask);
   }
 #endif
-  while (from < end_ && *from != a && *from != b && *from != c) ++from;
+  while (from < end_ && *from != a && *from != b && *from != c && *from != d) ++from;
   return from;
 }
 
@@ -283,7 +284,7 @@ bool Scanner::ReadBraced(std::string_view* value) {
   if (Peek() != '{') return Expected("`{`");
   const char* start = at_;
   size_t depth = 0;
-  for (const char* p = at_; (p = FindAnyOf(p, '{', '}', '"')) < end_; ++p) {
+  for (const char* p = at_; (p = FindAnyOf(p, '{', '}', '"', '"')) < end_; ++p) {
     if (*p == '{') {
       ++depth;
     } else if (*p == '}') {
@@ -292,12 +293,24 @@ bool Scanner::ReadBraced(std::string_view* value) {
       *value = {start, static_cast<size_t>(at_ - start)};
       return true;
     } else {
-      for (++p; (p = FindAnyOf(p, '"', '\\', '"')) < end_ && *p == '\\'; p += 2) {
+      for (++p; (p = FindAnyOf(p, '"', '\\', '"', '"')) < end_ && *p == '\\'; p += 2) {
       }
       if (p >= end_) break;
     }
   }
   return Fail(start, 1, "this brace is never closed");
+}
+
+std::string_view Scanner::QuotedSpan(char close) const {
+  for (const char* p = at_; (p = FindAnyOf(p, close, '"', '\'', '/')) < end_; ++p) {
+    if (*p == close) return {at_, static_cast<size_t>(p + 1 - at_)};
+    if (*p == '/') break;  // a comment, which may hold anything
+    char quote = *p;
+    for (++p; (p = FindAnyOf(p, quote, '\\', quote, quote)) < end_ && *p == '\\'; p += 2) {
+    }
+    if (p >= end_) break;
+  }
+  return {};
 }
 
 bool Scanner::SkipBrackets() {

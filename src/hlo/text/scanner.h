@@ -126,6 +126,9 @@ class Scanner {
   bool ReadString(std::string_view* value);
   // `{…}` with balanced braces, strings respected; the view includes the braces.
   bool ReadBraced(std::string_view* value);
+  // From here through the first `close` outside of quotes; empty when there is none or a comment
+  // comes first. Consumes nothing.
+  std::string_view QuotedSpan(char close) const;
   // Any of `{[(` up to its partner, strings and comments respected.
   bool SkipBrackets();
   // Up to white space, a comma, a quote or any bracket.
@@ -148,8 +151,8 @@ class Scanner {
 
  private:
   void SkipSpaceSlowly();
-  // The first of three characters from `from` on, or the end.
-  const char* FindAnyOf(const char* from, char a, char b, char c) const;
+  // The first of these characters from `from` on, or the end.
+  const char* FindAnyOf(const char* from, char a, char b, char c, char d) const;
   [[gnu::cold, gnu::noinline]] bool ExpectedChar(char c);
   bool Unescape(const char* from, const char* to, std::string_view* value);
   bool UnescapeOne(const char** from, const char* to, std::string* out);
