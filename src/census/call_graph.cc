@@ -11,6 +11,8 @@ namespace {
 // A sum of more terms than this is kept as its value with unknown loops taken once: it would help
 // nobody.
 constexpr size_t kMostTerms = 32;
+// Counts end here, so that FLOPs times runs stays a number.
+constexpr double kMostRuns = 1e200;
 
 std::string FormatCount(double count) {
   return count < 1e15 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
@@ -22,7 +24,7 @@ void Runs::Add(const Runs& other) {
   for (const Term& term : other.terms) {
     auto same = std::ranges::find_if(terms, [&](const Term& t) { return t.loops == term.loops; });
     if (same != terms.end()) {
-      same->count += term.count;
+      same->count = std::min(kMostRuns, same->count + term.count);
     } else {
       terms.push_back(term);
     }
@@ -32,7 +34,7 @@ void Runs::Add(const Runs& other) {
 
 Runs Runs::Times(double trips) const {
   Runs product = *this;
-  for (Term& term : product.terms) term.count *= trips;
+  for (Term& term : product.terms) term.count = std::min(kMostRuns, term.count * trips);
   return product;
 }
 

@@ -12,10 +12,20 @@ bool RunsWider(const OperandTypes& runs_in, const OperandTypes& asked) {
   return IsF8(asked) && !IsF8(runs_in);
 }
 
+bool Is8BitInteger(hlo::PrimitiveType type) {
+  return hlo::IsIntegral(type) && hlo::BitWidth(type) <= 8;
+}
+
 Status Judge(const Kernel& kernel) {
   if (!kernel.ask.known) return Status::kUnmatched;
   const OperandTypes& asked = kernel.ask.types;
+  auto wider_than_8 = [](hlo::PrimitiveType type) { return hlo::BitWidth(type) > 8; };
+  bool runs_wide = std::ranges::any_of(kernel.runs_in, wider_than_8);
   if (RunsWider(kernel.runs_in, asked)) return Status::kDemoted;
+  if (runs_wide && std::ranges::none_of(asked, wider_than_8) &&
+      std::ranges::any_of(asked, Is8BitInteger)) {
+    return Status::kIntegerWidened;
+  }
   bool runs_f32 = std::ranges::any_of(
       kernel.runs_in, [](auto type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 32; });
   // Before weight-only: 8-bit weights widened to bf16 asked for a bf16 product, which f32 is not
@@ -23,6 +33,12 @@ Status Judge(const Kernel& kernel) {
   if (Is16Bit(asked) && runs_f32) return Status::kF32FromBf16;
   if (IsWeightOnly(asked) && !IsWeightOnly(kernel.runs_in)) return Status::kWeightOnly;
   return Status::kAsAsked;
+}
+
+// A plain convolution or dot of a module that is not compiled to the end: what will run is not
+// decided.
+bool IsOpen(const Kernel& kernel, const hlo::Module& module) {
+  return kernel.backend == Backend::kUnlowered && !module.is_scheduled;
 }
 
 void InferAsks(Census& census) {
@@ -60,9 +76,12 @@ Census TakeCensus(std::shared_ptr<const hlo::Module> before,
   census.before = before;
   census.graph = std::make_unique<CallGraph>(*after);
   census.kernels = FindKernels(*after, *census.graph);
+  census.opaque_kernels = CountOpaqueKernels(*census.graph);
   if (before == nullptr) {
     InferAsks(census);
-    for (Kernel& kernel : census.kernels) kernel.status = Judge(kernel);
+    for (Kernel& kernel : census.kernels) {
+      kernel.status = IsOpen(kernel, *after) ? Status::kAsAsked : Judge(kernel);
+    }
     return census;
   }
   CallGraph before_graph(*before);

@@ -27,6 +27,7 @@ struct Census {
     std::vector<hlo::StackFrames::Frame> frames;
   };
   std::vector<Gone> gone;
+  int opaque_kernels = 0;          // hand-written ones, which are not looked into
   bool reached_too_often = false;  // the ways to kernels were too many to follow one by one
 };
 

@@ -312,6 +312,21 @@ std::vector<Kernel> FindKernels(const hlo::Module& module, const CallGraph& grap
   return Finder(module, graph).Run();
 }
 
+int CountOpaqueKernels(const CallGraph& graph) {
+  constexpr std::string_view kPrefixes[] = {"triton_kernel_call", "__gpu$xla.gpu.triton",
+                                            "mosaic_gpu"};
+  int count = 0;
+  for (const CallNode& node : graph.nodes()) {
+    for (const Instruction* instruction : node.computation->instructions) {
+      if (instruction->opcode != Opcode::kCustomCall) continue;
+      std::string_view target = instruction->custom_call_target();
+      count +=
+          std::ranges::any_of(kPrefixes, [&](auto prefix) { return target.starts_with(prefix); });
+    }
+  }
+  return count;
+}
+
 bool IsMatrixCall(std::string_view custom_call_target) {
   return FindTarget(custom_call_target) != nullptr;
 }

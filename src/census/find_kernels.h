@@ -12,6 +12,9 @@ namespace eightfold::census {
 // instructions. Frames and metadata are filled in; what the kernels asked for is not.
 std::vector<Kernel> FindKernels(const hlo::Module& module, const CallGraph& graph);
 
+// Calls of kernels that somebody wrote by hand (Triton, Mosaic): what they compute cannot be seen.
+int CountOpaqueKernels(const CallGraph& graph);
+
 // True for custom calls that do matrix math.
 bool IsMatrixCall(std::string_view custom_call_target);
 

@@ -70,6 +70,8 @@ std::string_view StatusName(Status status) {
       return "f32_from_bf16";
     case Status::kWeightOnly:
       return "weight_only";
+    case Status::kIntegerWidened:
+      return "integer_widened";
     case Status::kUnmatched:
       return "unmatched";
   }

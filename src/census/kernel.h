@@ -56,12 +56,14 @@ struct Ask {
 };
 
 enum class Status : uint8_t {
-  kAsAsked,      // runs in what it asked for, or nothing narrower was asked
-  kDemoted,      // asked for FP8, runs in something wider
-  kUndecided,    // runs wider in this candidate; in FP8 in the one without Triton
-  kF32FromBf16,  // asked for a 16-bit float, runs in f32
-  kWeightOnly,   // one operand asked for 8 bits
-  kUnmatched,    // what it asked for is not known
+  kAsAsked,         // runs in what it asked for, or nothing narrower was asked
+  kDemoted,         // asked for FP8, runs in something wider
+  kUndecided,       // runs wider in this candidate; in FP8 in the one without Triton
+  kF32FromBf16,     // asked for a 16-bit float, runs in f32
+  kWeightOnly,      // one operand asked for 8 bits
+  kIntegerWidened,  // both operands asked for 8 bits, integers among them, and it runs in something
+                    // wider
+  kUnmatched,       // what it asked for is not known
 };
 std::string_view StatusName(Status status);
 

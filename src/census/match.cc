@@ -106,17 +106,19 @@ class AskedFinder {
 
 // What a match may go by, from the most exact to the least: how much of the op_name, how many
 // source frames (innermost first), and whether the FLOPs must agree. FLOPs do not agree in
-// partitioned programs.
+// partitioned programs; names do not where XLA folds another operation in, as it does with the
+// transpose behind a weight gradient.
 struct Tier {
-  enum class Name { kFull, kLast, kNone } name;
+  enum class Name { kFull, kLast, kAny } name;
   size_t frames;
   bool flops;
 };
 constexpr Tier kTiers[] = {
     {Tier::Name::kFull, 4, true},  {Tier::Name::kFull, 2, true},  {Tier::Name::kFull, 1, true},
     {Tier::Name::kFull, 0, true},  {Tier::Name::kLast, 4, true},  {Tier::Name::kLast, 2, true},
-    {Tier::Name::kLast, 1, true},  {Tier::Name::kFull, 4, false}, {Tier::Name::kFull, 1, false},
-    {Tier::Name::kFull, 0, false}, {Tier::Name::kLast, 1, false}, {Tier::Name::kNone, 0, true},
+    {Tier::Name::kLast, 1, true},  {Tier::Name::kAny, 4, true},   {Tier::Name::kAny, 2, true},
+    {Tier::Name::kAny, 1, true},   {Tier::Name::kFull, 4, false}, {Tier::Name::kFull, 1, false},
+    {Tier::Name::kFull, 0, false}, {Tier::Name::kLast, 1, false}, {Tier::Name::kAny, 0, true},
 };
 
 std::string_view LastComponent(std::string_view op_name) {
@@ -126,9 +128,9 @@ std::string_view LastComponent(std::string_view op_name) {
 // The key of one kernel in one tier; false when it lacks what the tier goes by.
 bool KeyOf(const Tier& tier, const Kernel& kernel, std::string_view op_name, bool is_compiled,
            uint64_t& key) {
-  // The last tier is for compiled kernels that lost their name; with a name, a wrong one must not
-  // match.
-  if (tier.name == Tier::Name::kNone ? is_compiled && !op_name.empty() : op_name.empty())
+  // By FLOPs alone only for compiled kernels that lost their name: a wrong name must not match.
+  if (tier.name != Tier::Name::kAny && op_name.empty()) return false;
+  if (tier.name == Tier::Name::kAny && tier.frames == 0 && is_compiled && !op_name.empty())
     return false;
   if (kernel.frames.size() < tier.frames) return false;
   key = static_cast<uint64_t>(kernel.family);
@@ -147,8 +149,17 @@ bool KeyOf(const Tier& tier, const Kernel& kernel, std::string_view op_name, boo
   return true;
 }
 
-bool SameAsk(const Ask& a, const Ask& b) {
-  return a.types == b.types || (a.types[0] == b.types[1] && a.types[1] == b.types[0]);
+bool SameTypes(const OperandTypes& a, const OperandTypes& b) {
+  return a == b || (a[0] == b[1] && a[1] == b[0]);
+}
+
+// The compiler widens operands; it never narrows them.
+bool CanBecome(const Ask& ask, const Kernel& kernel) {
+  auto bits = [](const OperandTypes& types) {
+    return std::minmax(hlo::BitWidth(types[0]), hlo::BitWidth(types[1]));
+  };
+  return bits(ask.types).first <= bits(kernel.runs_in).first &&
+         bits(ask.types).second <= bits(kernel.runs_in).second;
 }
 
 class Matcher {
@@ -189,17 +200,60 @@ class Matcher {
     }
   }
 
+  // Pairs the asked kernels `from` with the compiled ones `to`, which look alike. Where they ask
+  // for different things and the numbers agree, those that run exactly as asked go together, and
+  // the rest in order. Where the numbers do not agree, only what can be one thing is paired.
   void Pair(const std::vector<int>& from, const std::vector<int>& to, bool clones) {
-    bool same_ask = std::ranges::all_of(
-        from, [&](int i) { return SameAsk(asked_[i].ask, asked_[from.front()].ask); });
-    // In order when the numbers agree; otherwise only where it makes no difference which is which.
-    if (from.size() != to.size() && !same_ask) return;
-    if (!clones && to.size() > from.size()) {
-      for (size_t i = 0; i < from.size(); ++i) Assign(from[i], to[i]);
+    if (SameAsks(from)) return PairInOrder(from, to, clones);
+    if (from.size() != to.size()) {
+      for (int compiled : to) PairIfOnlyOneThing(from, compiled);
       return;
     }
-    for (size_t i = 0; i < to.size(); ++i)
-      Assign(from[i * from.size() / std::max(to.size(), from.size()) % from.size()], to[i]);
+    std::vector<int> asked = from;
+    std::vector<int> rest;
+    bool run_alike = std::ranges::all_of(
+        to, [&](int i) { return SameTypes(compiled_[i].runs_in, compiled_[to.front()].runs_in); });
+    for (int compiled : to) {
+      if (run_alike) {
+        rest.push_back(compiled);
+        continue;
+      }
+      auto exact = std::ranges::find_if(asked, [&](int i) {
+        return SameTypes(asked_[i].ask.types, compiled_[compiled].runs_in);
+      });
+      if (exact == asked.end()) {
+        rest.push_back(compiled);
+        continue;
+      }
+      Assign(*exact, compiled);
+      asked.erase(exact);
+    }
+    for (size_t i = 0; i < rest.size(); ++i) {
+      if (CanBecome(asked_[asked[i]].ask, compiled_[rest[i]])) Assign(asked[i], rest[i]);
+    }
+  }
+
+  bool SameAsks(const std::vector<int>& from) const {
+    return std::ranges::all_of(from, [&](int i) {
+      return SameTypes(asked_[i].ask.types, asked_[from.front()].ask.types);
+    });
+  }
+
+  // Before clones are looked for, each asked kernel is used once.
+  void PairInOrder(const std::vector<int>& from, const std::vector<int>& to, bool clones) {
+    size_t count = clones ? to.size() : std::min(to.size(), from.size());
+    for (size_t i = 0; i < count; ++i) {
+      size_t nth = count <= from.size() ? i : i * from.size() / count;
+      Assign(from[nth], to[i]);
+    }
+  }
+
+  void PairIfOnlyOneThing(const std::vector<int>& from, int compiled) {
+    std::vector<int> possible;
+    for (int i : from) {
+      if (CanBecome(asked_[i].ask, compiled_[compiled])) possible.push_back(i);
+    }
+    if (!possible.empty() && SameAsks(possible)) Assign(possible.front(), compiled);
   }
 
   void Assign(int from, int to) {

@@ -78,6 +78,16 @@ const Instruction* SkipMoves(const Instruction* at) {
   return at;
 }
 
+// Custom calls that say where or how a value is kept, and leave it as it is.
+bool OnlyPlaces(const Instruction& call) {
+  std::string_view target = call.custom_call_target();
+  constexpr std::string_view kTargets[] = {
+      "Sharding",   "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+      "MoveToHost", "MoveToDevice",         "LayoutConstraint"};
+  return call.operands.size() == 1 && (target.starts_with("xla.sdy.") ||
+                                       std::ranges::find(kTargets, target) != std::end(kTargets));
+}
+
 // How `value` scales something of its own shape: a broadcast of fewer elements, repeated along
 // whole dimensions or, through reshapes, in blocks. kNone: it is no such broadcast.
 Scale ScaleOf(const Instruction& value) {
@@ -167,9 +177,16 @@ class Trace {
       case Opcode::kAllToAll:
       case Opcode::kCollectivePermute:
       case Opcode::kCollectiveBroadcast:
+        return PushOperand(place, 0, place.path);
+      // Of what a start gives, its done takes the result: first for copies, second for collectives.
       case Opcode::kCopyDone:
-        return PushOperand(place, 0, FirstOfPair(at, place.path));
+        return PushOperand(place, 0, {0});
+      case Opcode::kAllGatherDone:
+      case Opcode::kCollectivePermuteDone:
+        return PushOperand(place, 0, {1});
       case Opcode::kCopyStart:
+      case Opcode::kAllGatherStart:
+      case Opcode::kCollectivePermuteStart:
         return PushOperand(place, 0, {});
       case Opcode::kOptimizationBarrier:
       case Opcode::kAsyncUpdate:
@@ -187,12 +204,6 @@ class Trace {
       default:
         return StepThroughStructure(std::move(place));
     }
-  }
-
-  // copy-done takes the first part of the pair that copy-start gives.
-  static std::vector<int64_t> FirstOfPair(const Instruction& at, std::vector<int64_t> path) {
-    if (at.opcode == Opcode::kCopyDone) path.insert(path.begin(), 0);
-    return path;
   }
 
   void StepThroughScale(const Place& place) {
@@ -240,6 +251,9 @@ class Trace {
         return StepThroughAsync(place);
       case Opcode::kParameter:
         return StepOutOfParameter(place);
+      case Opcode::kCustomCall:
+        if (OnlyPlaces(at)) return PushOperand(place, 0, place.path);
+        return Born(place);
       default:
         return Born(place);
     }

@@ -7,7 +7,6 @@
 
 #include "base/source.h"
 #include "census/census.h"
-#include "census/find_kernels.h"
 #include "cli/compiling.h"
 #include "cli/dump_dir.h"
 #include "cli/terminal.h"
@@ -90,14 +89,15 @@ Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags&
 report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr module) {
   report::Section section;
   section.input = std::move(name);
-  section.compiled = IsCompiled(*module);
+  section.compiled = module->is_scheduled;
   section.census = census::TakeCensus(std::move(before), std::move(module), nullptr);
   section.findings = diagnose::Diagnose(section.census, {});
   return section;
 }
 
 Result<report::Report> AuditDirectory(const AuditOptions& options) {
-  report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .many = true};
+  report::Report report{
+      .tool_version = EIGHTFOLD_VERSION, .sections = {}, .many = true, .errors = {}};
   auto audit = [&](const DumpedModule& dumped) -> Result<report::Section> {
     EF_TRY(Input after_input, OpenInput(dumped.after));
     EF_TRY(std::unique_ptr<hlo::Module> after, LoadModule(after_input));
@@ -108,46 +108,62 @@ Result<report::Report> AuditDirectory(const AuditOptions& options) {
     }
     return AuditAsItStands(dumped.after, std::move(before), std::move(after));
   };
-  EF_TRY(report.sections, AuditDumps(options.program, !options.flags.quiet, audit));
+  EF_TRY(AuditedDumps audited, AuditDumps(options.program, !options.flags.quiet, audit));
+  report.sections = std::move(audited.sections);
+  report.without_matrix_work = audited.without_matrix_work;
+  report.errors = std::move(audited.errors);
   return report;
+}
+
+// A compiled module of which nothing is found in the program it is said to come from.
+bool AllUnmatched(const census::Census& census) {
+  return census.before != nullptr && !census.kernels.empty() &&
+         std::ranges::all_of(census.kernels, [](const census::Kernel& kernel) {
+           return kernel.status == census::Status::kUnmatched;
+         });
+}
+
+Result<report::Section> AuditRead(const AuditOptions& options, std::string name,
+                                  std::unique_ptr<hlo::Module> module) {
+  std::unique_ptr<hlo::Module> before;
+  if (!options.before.empty()) {
+    EF_TRY(Input input, OpenInput(options.before));
+    EF_TRY(before, LoadModule(input));
+  }
+  report::Section section = AuditAsItStands(std::move(name), std::move(before), std::move(module));
+  if (!options.before.empty() && AllUnmatched(section.census)) {
+    return Fail(fmt::format("no kernel of {} is found in {}", options.program, options.before),
+                "--before names the program that the module was compiled from");
+  }
+  bool says_how = !options.flags.target.empty() || !options.flags.plugin.empty() ||
+                  options.flags.partitions != 0;
+  if (says_how && section.compiled) {
+    section.notes.emplace_back(
+        "already compiled: --target, --plugin and --partitions play no part");
+  }
+  return section;
 }
 
 }  // namespace
 
-bool IsCompiled(const hlo::Module& module) {
-  if (module.is_scheduled) return true;
-  for (const hlo::Computation* computation : module.computations) {
-    for (const hlo::Instruction* instruction : computation->instructions) {
-      if (instruction->opcode == hlo::Opcode::kFusion) return true;
-      std::string_view target = instruction->custom_call_target();
-      if (!target.starts_with("__op$") && census::IsMatrixCall(target)) return true;
-    }
-  }
-  return false;
-}
-
 Result<report::Report> Audit(const AuditOptions& options) {
   EF_TRY(Input input, OpenInput(options.program));
   if (input.kind == InputKind::kDumpDirectory) return AuditDirectory(options);
-  report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .many = false};
+  report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .errors = {}};
   bool stable_hlo =
       input.kind == InputKind::kStableHloText || input.kind == InputKind::kStableHloBytecode;
+  if (stable_hlo && options.no_compile) {
+    return Fail(fmt::format("{} is {}, which has to be compiled to be counted", options.program,
+                            Name(input.kind)),
+                "eightfold audit PROGRAM compiles it");
+  }
   if (!stable_hlo) {
     EF_TRY(std::unique_ptr<hlo::Module> module, LoadModule(input));
-    if (options.no_compile || IsCompiled(*module)) {
-      std::unique_ptr<hlo::Module> before;
-      if (!options.before.empty()) {
-        EF_TRY(Input before_input, OpenInput(options.before));
-        EF_TRY(before, LoadModule(before_input));
-      }
-      report.sections.push_back(
-          AuditAsItStands(input.source->name(), std::move(before), std::move(module)));
+    if (options.no_compile || module->is_scheduled) {
+      EF_TRY(report::Section section, AuditRead(options, input.source->name(), std::move(module)));
+      report.sections.push_back(std::move(section));
       return report;
     }
-  } else if (options.no_compile) {
-    return Fail(
-        fmt::format("{} is StableHLO, which has to be compiled to be counted", options.program),
-        "leave out --no-compile");
   }
   if (!options.before.empty()) {
     return Fail(
@@ -186,6 +202,8 @@ Result<ExitCode> Print(const report::Report& report, const ReportOptions& option
     text = report::WriteTable(report, table);
   }
   EF_CHECK_OK(WriteFile("-", text));
+  for (const Error& error : report.errors) fmt::print(stderr, "{}\n", error.Format());
+  if (!report.errors.empty()) return ExitCode::kInput;
   report::FailOn fail_on = options.fail_on == "never" ? report::FailOn::kNever
                            : options.fail_on == "any" ? report::FailOn::kAny
                                                       : report::FailOn::kDemoted;

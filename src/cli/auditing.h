@@ -18,13 +18,9 @@ struct AuditOptions {
   CompileFlags flags;
 };
 
-// One input to one report: compiles what is not compiled yet, counts, diagnoses. A directory gives
-// one section for each module in it that does matrix work.
+// One input to one report: compiles what is not compiled yet (not scheduled), counts, diagnoses. A
+// directory gives one section for each module in it that does matrix work.
 Result<report::Report> Audit(const AuditOptions& options);
-
-// Whether `module` is what a GPU compile ends with: scheduled, or holding fusions or lowered matrix
-// calls.
-bool IsCompiled(const hlo::Module& module);
 
 // The options that verbs with a report share.
 struct ReportOptions {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cli/sharding.h"
 #include "cli/terminal.h"
 #include "hlo/proto/proto.h"
 #include "hlo/verifier.h"
@@ -63,6 +64,27 @@ Result<void> PrepareRaw(const Input& input, Prepared& prepared) {
   return {};
 }
 
+// XLA compiles for one device, without a word, what is sharded over more: the number must be known.
+Result<void> CheckPartitions(const Input& input, const Prepared& prepared) {
+  const std::string& name = prepared.request.program_name;
+  if (prepared.module != nullptr && prepared.request.num_partitions == 1) {
+    int64_t devices = ShardedOver(*prepared.module);
+    if (devices > 1) {
+      return Fail(
+          fmt::format("{} is sharded over {} devices, and does not say how many it is for", name,
+                      devices),
+          fmt::format("say --partitions {}, or --partitions 1 to compile the whole for one device",
+                      devices));
+    }
+  }
+  if (input.kind == InputKind::kStableHloBytecode && HoldsShardings(prepared.request.program)) {
+    return Fail(
+        fmt::format("{} is sharded, and bytecode is not asked how many devices it is for", name),
+        "say --partitions N, or hand over StableHLO text, which is asked");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const CompileFlags& flags,
@@ -91,7 +113,11 @@ Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const Com
   } else {
     EF_CHECK_OK(options.raw ? PrepareRaw(input, prepared) : PrepareHlo(input, compiler, prepared));
   }
-  if (flags.partitions != 0) request.num_partitions = flags.partitions;
+  if (flags.partitions != 0) {
+    request.num_partitions = flags.partitions;
+  } else if (!options.raw) {
+    EF_CHECK_OK(CheckPartitions(input, prepared));
+  }
   return prepared;
 }
 

@@ -66,6 +66,9 @@ Result<Defaults> ReadFile(const fs::path& path) {
                    .next = fmt::format("write {} = \"…\"", name)});
     }
     *slot = value.as_string()->get();
+    // Files are named as seen from the one that names them.
+    bool is_file = slot->find('/') != std::string::npos || slot->ends_with(".txtpb");
+    if (is_file) *slot = (path.parent_path() / *slot).lexically_normal().string();
   }
   return defaults;
 }

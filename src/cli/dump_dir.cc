@@ -39,19 +39,31 @@ Result<std::vector<DumpedModule>> FindDumpedModules(const std::string& directory
     std::string path[2];  // before, after
     size_t rank[2] = {SIZE_MAX, SIZE_MAX};
   };
+  // Of a partitioned program, the module after partitioning has the shapes of one device, as the
+  // compiled one has.
+  struct Stage {
+    std::string_view name;
+    int slot;
+    size_t rank;
+  };
+  constexpr Stage kStages[] = {{"after_spmd_partitioner", 0, 0},
+                               {"before_optimizations", 0, 1},
+                               {"after_optimizations", 1, 0}};
   std::map<std::string, Files> found;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
     std::string file = it->path().filename().string();
-    for (int stage : {0, 1}) {
+    for (const Stage& stage : kStages) {
       size_t rank = 0;
-      std::string name =
-          NameBefore(file, stage == 0 ? "before_optimizations" : "after_optimizations", rank);
+      std::string name = NameBefore(file, stage.name, rank);
       if (name.empty()) continue;
+      rank += stage.rank * std::size(kEndings);
       Files& files = found[name];
-      if (rank >= files.rank[stage]) continue;
-      files.rank[stage] = rank;
-      files.path[stage] = it->path().string();
+      if (rank >= files.rank[stage.slot]) continue;
+      files.rank[stage.slot] = rank;
+      files.path[stage.slot] = it->path().string();
     }
   }
   if (error) return Fail(fmt::format("cannot read {}: {}", directory, error.message()));
@@ -68,7 +80,7 @@ Result<std::vector<DumpedModule>> FindDumpedModules(const std::string& directory
   return modules;
 }
 
-Result<std::vector<report::Section>> AuditDumps(
+Result<AuditedDumps> AuditDumps(
     const std::string& directory, bool show_progress,
     const std::function<Result<report::Section>(const DumpedModule&)>& audit) {
   EF_TRY(std::vector<DumpedModule> modules, FindDumpedModules(directory));
@@ -93,12 +105,17 @@ Result<std::vector<report::Section>> AuditDumps(
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
-  std::vector<report::Section> sections;
+  AuditedDumps audited;
   for (auto& result : results) {
-    if (!*result) return tl::unexpected(std::move(*result).error());
-    if (!(*result)->census.kernels.empty()) sections.push_back(std::move(**result));
+    if (!*result) {
+      audited.errors.push_back(std::move(*result).error());
+    } else if ((*result)->census.kernels.empty()) {
+      ++audited.without_matrix_work;
+    } else {
+      audited.sections.push_back(std::move(**result));
+    }
   }
-  return sections;
+  return audited;
 }
 
 }  // namespace eightfold::cli

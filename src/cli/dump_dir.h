@@ -23,9 +23,14 @@ struct DumpedModule {
 // is none.
 Result<std::vector<DumpedModule>> FindDumpedModules(const std::string& directory);
 
-// Audits every module of `directory` on all cores, with a progress line, and gives the sections of
-// those that do matrix work, in order. The first error, in order, ends it.
-Result<std::vector<report::Section>> AuditDumps(
+struct AuditedDumps {
+  std::vector<report::Section> sections;  // of the modules that do matrix work, in order
+  size_t without_matrix_work = 0;
+  std::vector<Error> errors;  // of the modules that could not be read
+};
+
+// Audits every module of `directory` on all cores, with a progress line.
+Result<AuditedDumps> AuditDumps(
     const std::string& directory, bool show_progress,
     const std::function<Result<report::Section>(const DumpedModule&)>& audit);
 

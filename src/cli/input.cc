@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include "hlo/proto/proto.h"
@@ -17,9 +18,9 @@ namespace {
 constexpr size_t kProbedBytes = 4096;
 constexpr std::string_view kSpace = " \t\r\n";
 
-// What StableHLO text may start with: an operation, or an attribute or type alias.
-constexpr std::array<std::string_view, 8> kMlirStarts = {
-    "module ", "module@", "module{", "module\n", "func.func", "\"builtin.module\"", "#", "!"};
+// What StableHLO text may start with, besides aliases: an operation.
+constexpr std::array<std::string_view, 6> kMlirStarts = {
+    "module ", "module@", "module{", "module\n", "func.func", "\"builtin.module\""};
 
 std::string_view SkipSpaceAndComments(std::string_view text) {
   while (true) {
@@ -35,6 +36,18 @@ std::string_view SkipSpaceAndComments(std::string_view text) {
     }
     text.remove_prefix(std::min(text.size(), end));
   }
+}
+
+// `#loc1 = loc(…)`, `!type = …`: unlike a comment or heading in other languages, no space follows
+// the sign.
+bool IsMlirAlias(std::string_view text) {
+  if (text.size() < 2 || (text[0] != '#' && text[0] != '!')) return false;
+  auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  size_t end = 1;
+  while (end < text.size() && is_name(text[end])) ++end;
+  return end > 1 && text.substr(end).starts_with(" =");
 }
 
 // A protobuf of ours starts with field 1 of wire type 2 and has control characters among its first
@@ -73,6 +86,7 @@ InputKind DetectKind(std::string_view bytes) {
   for (std::string_view start : kMlirStarts) {
     if (text.starts_with(start)) return InputKind::kStableHloText;
   }
+  if (IsMlirAlias(text)) return InputKind::kStableHloText;
   return InputKind::kHloText;
 }
 

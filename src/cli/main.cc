@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 #include "cli/usage.h"
@@ -38,6 +42,9 @@ int Main(int argc, char** argv) {
   }
   try {
     Result<ExitCode> done = command.run();
+    if (done && std::fflush(stdout) != 0) {
+      return Exit({.what = fmt::format("cannot write standard output: {}", std::strerror(errno))});
+    }
     return done ? static_cast<int>(*done) : Exit(done.error());
   } catch (const std::bad_alloc&) {
     return Exit({.what = "not enough memory"});

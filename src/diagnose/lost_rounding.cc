@@ -87,7 +87,9 @@ std::optional<Finding> FindLostRounding(const census::Census& census) {
   finding.cause =
       "XLA drops a conversion to a narrower type that is converted back at once: values keep their "
       "wide precision, "
-      "so results differ from what the quantized program would give.";
+      "so results differ from what the quantized program would give. Of an undecided matmul this "
+      "is the "
+      "candidate shown.";
   finding.fix =
       "keep the narrow value as an operand of the product, or set "
       "--xla_allow_excess_precision=false";

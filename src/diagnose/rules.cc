@@ -57,7 +57,13 @@ bool ScaledBeforeDot(const Kernel& kernel, const Facts&) {
          (kernel.ask.scale == Scale::kVector || kernel.ask.scale == Scale::kBlock);
 }
 
+bool OneCandidateKnown(const Kernel& kernel, const Facts&) {
+  return Demoted(kernel) && kernel.backend == Backend::kTriton && kernel.other_backend.empty();
+}
 bool AnyDemoted(const Kernel& kernel, const Facts&) { return Demoted(kernel); }
+bool IntegerWidened(const Kernel& kernel, const Facts&) {
+  return kernel.status == Status::kIntegerWidened;
+}
 bool Undecided(const Kernel& kernel, const Facts&) { return kernel.status == Status::kUndecided; }
 bool F32ConvolutionFromBf16(const Kernel& kernel, const Facts&) {
   return kernel.status == Status::kF32FromBf16 && kernel.family == Family::kConvolution;
@@ -99,7 +105,8 @@ constexpr Rule kRules[] = {
      "see what it wants in docs/findings/EF104.md; compile with --dump to see the module it was "
      "given"},
     {"EF110", Severity::kDemoted, DemotedWithoutTensorCores, "run in {types} without tensor cores",
-     "The product was fused into an element-by-element loop.",
+     "The product was fused into an element-by-element loop, or is too thin to be a matmul and "
+     "became one.",
      "quantize and multiply directly (lax.dot_general on FP8 operands), with scales after the "
      "product"},
     {"EF111", Severity::kDemoted, ScaledBeforeDot,
@@ -108,6 +115,14 @@ constexpr Rule kRules[] = {
      "the operands "
      "are dequantized first, with Triton and with cuBLASLt.",
      "multiply FP8 operands and scale the result; for blocks, split the contracted dimension"},
+    {"EF113", Severity::kDemoted, OneCandidateKnown, "run in {types} inside a Triton fusion",
+     "Triton converts scaled FP8 operands before the product. A dump from a device shows what its "
+     "autotuner "
+     "picked, and this is it; a module compiled without the device shows one candidate, and the "
+     "one without Triton "
+     "is not known here.",
+     "audit the program itself, which compiles both candidates; multiply FP8 operands directly and "
+     "scale the result"},
     {"EF112", Severity::kDemoted, AnyDemoted, "run in {types}, with Triton and without",
      "Neither Triton nor the cuBLASLt rewriter took the product in FP8. Dimension order matters: "
      "the "
@@ -127,9 +142,14 @@ constexpr Rule kRules[] = {
     {"EF302", Severity::kAny, F32FromBf16, "asked for bf16 and ran in f32",
      "The operands were widened to f32 before the product.",
      "multiply bf16 operands with preferred_element_type=float32 instead of converting them"},
-    {"EF401", Severity::kAny, WeightOnly, "asked for FP8 in one operand only and ran in {types}",
-     "Tensor cores multiply FP8 by FP8: both operands must be quantized.",
+    {"EF401", Severity::kAny, WeightOnly, "asked for 8 bits in one operand only and ran in {types}",
+     "Tensor cores multiply operands of one width: the narrow one is widened, which saves memory "
+     "and no time.",
      "quantize the other operand too, or count on the wide type"},
+    {"EF402", Severity::kAny, IntegerWidened, "asked for 8-bit integers and ran in {types}",
+     "Integers that are converted before the product are multiplied in the type they were "
+     "converted to.",
+     "multiply the integers with preferred_element_type=int32 and scale the result"},
     {"EF501", Severity::kAny, NoTensorCores, "run in {types} inside an element-by-element loop",
      "A dot inside a plain loop fusion never uses tensor cores.",
      "ask for a wider result type (s32 for s8 operands, bf16 or f32 for FP8) and convert after the "

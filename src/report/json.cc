@@ -136,6 +136,7 @@ Json TotalsJson(const census::Census& census) {
           {"undecided", totals.Count(Status::kUndecided)},
           {"f32_from_bf16", totals.Count(Status::kF32FromBf16)},
           {"weight_only", totals.Count(Status::kWeightOnly)},
+          {"integer_widened", totals.Count(Status::kIntegerWidened)},
           {"without_tensor_cores", totals.without_tensor_cores},
           {"unmatched", totals.Count(Status::kUnmatched)}};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "census/census.h"
 #include "diagnose/diagnose.h"
 
@@ -35,12 +36,15 @@ struct Section {
   CompilerInfo compiler;
   census::Census census;
   std::vector<diagnose::Finding> findings;
+  std::vector<std::string> notes;  // what the reader must know besides
 };
 
 struct Report {
   std::string tool_version;
   std::vector<Section> sections;
-  bool many = false;  // a directory: sections are listed even when there is only one
+  bool many = false;               // a directory: sections are listed even when there is only one
+  size_t without_matrix_work = 0;  // of a directory: modules that have no section
+  std::vector<Error> errors;       // of a directory: what could not be read
 };
 
 // Sums over one section. FLOPs are of one run of the module, loops of unknown length taken once.

@@ -35,7 +35,9 @@ Column ColumnOf(const Kernel& kernel) {
     case Status::kF32FromBf16:
       return {3, shown + "←bf16", runs};
     case Status::kWeightOnly:
-      return {4, shown + "←one FP8", runs};
+      return {4, shown + "←one 8-bit", runs};
+    case Status::kIntegerWidened:
+      return {4, shown + "←8-bit int", runs};
     case Status::kAsAsked:
     case Status::kUnmatched:
       break;
@@ -94,6 +96,7 @@ class TableWriter {
     std::vector<std::string> caveats = Caveats(section_);
     for (const std::string& caveat : caveats) out_ += Wrap("· " + caveat, 2, options_.width);
     if (!caveats.empty()) out_ += "\n";
+    WriteUnmatched();
     for (const diagnose::Finding& finding : section_.findings) WriteFinding(finding);
     return std::move(out_);
   }
@@ -110,6 +113,19 @@ class TableWriter {
     }
     std::string shares = Shares(Sum(section_.census));
     if (!shares.empty()) out_ += Wrap(shares, 2, options_.width);
+    out_ += "\n";
+  }
+
+  void WriteUnmatched() {
+    std::vector<std::string> lines = Unmatched(section_.census);
+    if (lines.empty()) return;
+    for (size_t i = 0; i < std::min(lines.size(), options_.top); ++i) {
+      out_ += Wrap("? " + lines[i], 2, options_.width);
+    }
+    if (lines.size() > options_.top) {
+      out_ +=
+          fmt::format("  ? and {} more (--top {})\n", lines.size() - options_.top, lines.size());
+    }
     out_ += "\n";
   }
 
@@ -161,8 +177,8 @@ class TableWriter {
         node.sites.size() > 1 ? fmt::format(" (from {} places)", node.sites.size()) : "";
     std::string runs = (node.alternative ? "≤ " : "") + node.runs.ToString();
     return Cells(
-        indent + EnteredAs(node) + std::string(diagnose::ShortName(node.computation->name)) + more,
-        runs, rows_[&node]);
+        indent + EnteredAs(node) + Clean(diagnose::ShortName(node.computation->name)) + more, runs,
+        rows_[&node]);
   }
 
   std::vector<std::string> Cells(const std::string& name, const std::string& runs,
@@ -233,7 +249,8 @@ class TableWriter {
     for (size_t i = 0; i < std::min(order.size(), options_.top); ++i) {
       std::string times = order[i].count > 1 ? fmt::format("{} × ", order[i].count) : "";
       out_ += Wrap(times + Describe(*order[i].first), kIndent, options_.width);
-      out_ += Wrap("at " + SourceOf(*order[i].first, 4), kIndent + 2, options_.width);
+      std::string source = SourceOf(*order[i].first, 4);
+      if (!source.empty()) out_ += Wrap("at " + source, kIndent + 2, options_.width);
     }
     if (order.size() > options_.top) {
       out_ += Wrap(
@@ -273,12 +290,16 @@ std::string WriteTable(const Report& report, const TableOptions& options) {
   std::string out;
   size_t findings = 0;
   for (const Section& section : report.sections) {
-    if (report.many) out += Paint("== " + section.input, Tint::kBold, options.color) + "\n";
+    if (report.many) out += Paint("== " + Clean(section.input), Tint::kBold, options.color) + "\n";
     out += TableWriter(section, options).Write();
     findings +=
         static_cast<size_t>(std::ranges::count_if(section.findings, [](const auto& finding) {
           return finding.severity != diagnose::Severity::kNote;
         }));
+  }
+  if (report.without_matrix_work > 0) {
+    out += fmt::format("  {} module{} without matrix work\n", report.without_matrix_work,
+                       report.without_matrix_work == 1 ? "" : "s");
   }
   if (!options.headline_only) {
     out += findings == 0 ? "  no findings\n"

@@ -30,9 +30,16 @@ std::pair<int, std::string> Clause(const Kernel& kernel) {
       return {3, "asked for bf16 and ran in " + runs};
     case Status::kWeightOnly:
       return {4, "with one operand in 8 bits, ran in " + runs};
-    case Status::kAsAsked:
+    case Status::kIntegerWidened:
+      return {4, "asked for 8-bit integers and ran in " + runs};
     case Status::kUnmatched:
+      return {6, "in " + runs + " (nobody knows what they asked for)"};
+    case Status::kAsAsked:
       break;
+  }
+  std::string asked = DisplayClass(TypeClass(kernel.ask.types));
+  if (kernel.backend == census::Backend::kUnlowered && asked != runs) {
+    return {1, "written in " + runs + " that ask for " + asked};
   }
   bool loop = kernel.backend == census::Backend::kLoop;
   bool reduce = kernel.backend == census::Backend::kReduce;
@@ -82,7 +89,7 @@ std::string Shares(const Totals& totals) {
 }
 
 std::string Provenance(const Section& section) {
-  std::string line(section.census.module->name);
+  std::string line = Clean(section.census.module->name);
   if (section.target) {
     line += fmt::format(" · {} ({})", section.target->title, section.target->architecture);
   }
@@ -99,15 +106,13 @@ std::string Provenance(const Section& section) {
 
 std::vector<std::string> Caveats(const Section& section) {
   const census::Census& census = section.census;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = section.notes;
   std::set<std::string> loops;
   bool alternative = false;
-  int unmatched = 0;
   for (const Kernel& kernel : census.kernels) {
     alternative |= kernel.node->alternative;
-    unmatched += kernel.status == Status::kUnmatched;
     for (const auto& term : kernel.node->runs.terms) {
-      for (const hlo::Instruction* loop : term.loops) loops.insert(std::string(loop->name));
+      for (const hlo::Instruction* loop : term.loops) loops.insert(Clean(loop->name));
     }
   }
   if (!section.compiled) {
@@ -120,31 +125,59 @@ std::vector<std::string> Caveats(const Section& section) {
         "the evidence");
   }
   for (const std::string& loop : loops) {
-    lines.push_back(
-        fmt::format("n({}): trip count not known to the compiler; shares take it as 1", loop));
+    lines.push_back(fmt::format("n({}): trip count not known{}; shares take it as 1", loop,
+                                section.compiled ? " to the compiler" : " before compiling"));
   }
   if (alternative)
     lines.emplace_back("branches of a conditional are alternatives; each is counted as taken");
-  if (unmatched > 0) {
-    lines.push_back(fmt::format(
-        "{} kernel{} not found again in the program before optimization: asked-for type unknown",
-        unmatched, unmatched == 1 ? "" : "s"));
-  }
-  if (!census.gone.empty()) {
-    lines.push_back(fmt::format(
-        "{} of the program's own {} not in the compiled module: merged, or computed away",
-        census.gone.size(), census.gone.size() == 1 ? "is" : "are"));
+  if (census.opaque_kernels > 0) {
+    lines.push_back(fmt::format("{} hand-written kernel{} (Triton, Mosaic) not looked into",
+                                census.opaque_kernels, census.opaque_kernels == 1 ? "" : "s"));
   }
   return lines;
 }
 
+std::vector<std::string> Unmatched(const census::Census& census) {
+  std::vector<std::string> lines;
+  for (const Kernel& kernel : census.kernels) {
+    if (kernel.status != Status::kUnmatched) continue;
+    lines.push_back(fmt::format("compiled {} ({}), not found in the program: {}",
+                                Clean(kernel.launch->name), census::ToString(kernel.runs_in),
+                                SourceOf(kernel, 2)));
+  }
+  for (const auto& gone : census.gone) {
+    std::string place =
+        gone.frames.empty()
+            ? ""
+            : fmt::format(" at {}:{}", Clean(gone.frames.front().file), gone.frames.front().line);
+    lines.push_back(fmt::format("program's {} ({}), merged or computed away: {}{}",
+                                census::FamilyName(gone.family), census::ToString(gone.ask.types),
+                                Clean(gone.op_name), place));
+  }
+  return lines;
+}
+
+std::string Clean(std::string_view text) {
+  constexpr size_t kMost = 120;
+  std::string out(text.substr(0, kMost));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  }
+  if (text.size() > kMost) {
+    // Not in the middle of a character.
+    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
+    out += "…";
+  }
+  return out;
+}
+
 std::string SourceOf(const Kernel& kernel, size_t most) {
-  if (kernel.frames.empty()) return std::string(kernel.metadata.op_name);
+  if (kernel.frames.empty()) return Clean(kernel.metadata.op_name);
   std::string text;
   for (size_t i = 0; i < std::min(most, kernel.frames.size()); ++i) {
     const auto& frame = kernel.frames[i];
-    text += fmt::format("{}{}:{}{}{}", i == 0 ? "" : " ← ", frame.file, frame.line,
-                        frame.function.empty() ? "" : " ", frame.function);
+    text += fmt::format("{}{}:{}{}{}", i == 0 ? "" : " ← ", Clean(frame.file), frame.line,
+                        frame.function.empty() ? "" : " ", Clean(frame.function));
   }
   return text;
 }

@@ -21,9 +21,15 @@ std::string Shares(const Totals& totals);
 // s"
 std::string Provenance(const Section& section);
 
-// What a reader must know to take the figures right: unknown loops, branches, inferred asks,
-// kernels without a match. One sentence each.
+// What a reader must know to take the figures right: unknown loops, branches, inferred asks. One
+// sentence each.
 std::vector<std::string> Caveats(const Section& section);
+
+// Kernels on either side that no match was found for, one line each.
+std::vector<std::string> Unmatched(const census::Census& census);
+
+// `text` fit for a terminal: no control characters, and not longer than a line.
+std::string Clean(std::string_view text);
 
 // "FP8" for the class "fp8", the class itself otherwise.
 std::string DisplayClass(const std::string& type_class);

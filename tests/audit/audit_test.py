@@ -134,10 +134,10 @@ class Programs(unittest.TestCase):
                 self.assertEqual(len(report["not_in_compiled"]), merged)
 
     def test_partitioned_program_has_per_device_shapes(self):
-        for name, options in (("sharded", ()), ("sharded.mlir", ()), ("sharded_gspmd", ("--partitions", "8"))):
+        for name in ("sharded", "sharded.mlir", "sharded_gspmd"):
             for plugin in PLUGINS:
                 with self.subTest(name, plugin=plugin):
-                    flags = options or (("--partitions", "8") if name == "sharded" else ())
+                    flags = ("--partitions", "8") if name != "sharded.mlir" else ()
                     report = audit(program(name), plugin, "h100", "", flags)[1]
                     self.assertEqual(report["module"]["num_partitions"], 8)
                     self.assertEqual(report["totals"]["demoted"], 0)
@@ -250,6 +250,29 @@ class Inputs(ProgramTest):
         self.assertEqual(sum(kernel["family"] == "convolution" for kernel in report["kernels"]), 42)
         table = self.run_program("audit", program("move"), "--no-compile").stdout.decode()
         self.assertIn("as it stands", table)
+        # Nothing is lost before anything is compiled, whatever the dots are written in.
+        quantized = self.run_program("census", DATA / "reports" / "06_qdq_train_vs_direct_qdq.pb").stdout.decode()
+        self.assertIn("3 written in bf16 that ask for FP8", quantized)
+
+    def test_program_before_that_is_not_the_one_is_refused(self):
+        self.run_program("compile", program("cond"), "-o", "cond.hlo", "--target", "rtx5070", "--plugin", "0.10.2")
+        error = self.run_program("census", "cond.hlo", "--before", DATA / "reports" / "32_cures_after.pb",
+                                 exit_code=2).stderr
+        self.assertIn("no kernel of cond.hlo is found", error)
+
+    def test_dump_directory_survives_a_bad_file_and_a_pipe(self):
+        self.run_program("compile", program("cond"), "-o", "out.pb", "--target", "rtx5070", "--plugin", "0.10.2",
+                         "--dump", "dump")
+        (self.folder / "dump" / "module_0099.bad.sm_12.0_gpu_after_optimizations.txt").write_text("HloModule bad\n")
+        os.mkfifo(self.folder / "dump" / "module_0098.pipe.sm_12.0_gpu_after_optimizations.txt")
+        done = self.audit("dump", exit_code=2)
+        self.assertEqual(len(json.loads(done.stdout)["sections"]), 1)
+        self.assertIn("module_0099.bad", done.stderr)
+
+    def test_sharded_programs_must_say_over_how_many_devices(self):
+        error = self.run_program("audit", program("sharded"), "--target", "h100", "--plugin", "0.10.2",
+                                 exit_code=2).stderr
+        self.assertIn("--partitions 8", error)
 
     def test_missing_target_lists_them_and_missing_file_suggests_one(self):
         error = self.run_program("audit", program("repro"), "--plugin", "0.10.2", exit_code=2).stderr

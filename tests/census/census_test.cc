@@ -168,6 +168,9 @@ TEST(CensusTest, StatusesByWhatWasAskedAndWhatRuns) {
   EXPECT_EQ(status("bf16", "f32", "f32"), Status::kAsAsked);
   EXPECT_EQ(status("f32", "f32", "f32"), Status::kAsAsked);
   EXPECT_EQ(status("s8", "s8", "s8"), Status::kAsAsked);
+  EXPECT_EQ(status("s8", "s8", "f32"), Status::kIntegerWidened);
+  EXPECT_EQ(status("s8", "f8e4m3fn", "bf16"), Status::kIntegerWidened);
+  EXPECT_EQ(status("s8", "bf16", "bf16"), Status::kWeightOnly);
 }
 
 // The callee's dot runs once for each call, on different types: two kernels after inlining, told
@@ -213,6 +216,66 @@ TEST(CensusTest, ClonesShareAnAskAndAmbiguousOnesAreNotGuessed) {
     EXPECT_EQ(kernel.status, Status::kDemoted);
   for (const Kernel& kernel : TakeCensus(two, after, nullptr).kernels)
     EXPECT_EQ(kernel.status, Status::kUnmatched);
+}
+
+// Several layers written on one line look alike; which is which shows in what they run in.
+TEST(CensusTest, KernelsThatLookAlikeArePairedByWhatTheyCanBe) {
+  std::string named =
+      ", lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+      "metadata={op_name=\"jit(g)/dot_general\"}\n";
+  auto before = Parse(
+      "HloModule m\nENTRY e { x = f8e4m3fn[8,8] parameter(0) y = bf16[8,8] parameter(1)\n  a = "
+      "f32[8,8] dot(x, x)" +
+      named + "  b = f32[8,8] dot(y, y)" + named + "  ROOT t = (f32[8,8], f32[8,8]) tuple(a, b) }");
+  auto statuses = [&](const std::string& first, const std::string& second) {
+    auto after =
+        Parse("HloModule m, is_scheduled=true\nENTRY e { x = " + first + "[8,8] parameter(0) y = " +
+              second + "[8,8] parameter(1)\n  a = f32[8,8] dot(x, x)" + named +
+              "  b = f32[8,8] dot(y, y)" + named + "  ROOT t = (f32[8,8], f32[8,8]) tuple(a, b) }");
+    std::vector<Status> found;
+    for (const Kernel& kernel : TakeCensus(before, after, nullptr).kernels) {
+      found.push_back(kernel.status);
+    }
+    return found;
+  };
+  EXPECT_THAT(statuses("f8e4m3fn", "bf16"), ElementsAre(Status::kAsAsked, Status::kAsAsked));
+  EXPECT_THAT(statuses("bf16", "f8e4m3fn"), ElementsAre(Status::kAsAsked, Status::kAsAsked));
+  EXPECT_THAT(statuses("bf16", "f32"), ElementsAre(Status::kAsAsked, Status::kDemoted));
+}
+
+// XLA folds the transpose behind a weight gradient into the dot, and gives it the transpose's name.
+TEST(CensusTest, FoldedOperationsAreFoundByTheirSource) {
+  std::string tables = R"(
+FileNames
+1 "f.py"
+
+FunctionNames
+1 "g"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=7 end_line=7 column=3 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+)";
+  auto before = Parse("HloModule m\n" + tables +
+                      R"(ENTRY e { x = f8e4m3fn[8,8] parameter(0) w = bf16[8,8] convert(x)
+  d = bf16[8,8] dot(w, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/dot_general" stack_frame_id=1}
+  ROOT t = bf16[8,8] transpose(d), dimensions={1,0}, metadata={op_name="jit(f)/transpose" stack_frame_id=1} })");
+  auto after =
+      Parse("HloModule m, is_scheduled=true\n" + tables + R"(ENTRY e { w = bf16[8,8] parameter(0)
+  ROOT d = bf16[8,8] dot(w, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/transpose" stack_frame_id=1} })");
+  Census census = TakeCensus(before, after, nullptr);
+  ASSERT_EQ(census.kernels.size(), 1U);
+  EXPECT_EQ(census.kernels[0].status, Status::kDemoted);
+}
+
+TEST(CensusTest, ProgramThatIsNotCompiledIsNotJudged) {
+  Census census = TakeCensus(nullptr, Parse(Program("bf16")), nullptr);
+  ASSERT_EQ(census.kernels.size(), 1U);
+  EXPECT_EQ(census.kernels[0].status, Status::kAsAsked);
+  EXPECT_EQ(ToString(census.kernels[0].ask.types), "f8e4m3fn");
 }
 
 TEST(CensusTest, WhatIsNotInTheCompiledModuleIsListed) {

@@ -140,6 +140,14 @@ INSTANTIATE_TEST_SUITE_P(
              "opt-barrier(t)\n"
              "  value = f32[8,8] get-tuple-element(o), index=1",
              "f8e4m3fn"},
+        Case{"sharding_custom_call",
+             "  value = f32[8,8] custom-call(wide), custom_call_target=\"Sharding\"", "f8e4m3fn"},
+        Case{"other_custom_call", "  value = f32[8,8] custom-call(wide), custom_call_target=\"f\"",
+             "f32"},
+        Case{"async_all_gather",
+             "  g = (f32[8,8], f32[8,8]) all-gather-start(wide), replica_groups={{0}}, "
+             "dimensions={0}\n  value = f32[8,8] all-gather-done(g)",
+             "f8e4m3fn"},
         Case{"carry_kept",
              "  z = s32[] constant(0)\n  t = (s32[], f32[8,8]) tuple(z, wide)\n  w = (s32[], "
              "f32[8,8]) while(t), "
