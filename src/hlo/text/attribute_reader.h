@@ -44,6 +44,8 @@ class AttributeReader {
   bool ReadFrontendAttributes(std::string_view* wire);
 
  private:
+  // A value with a codec of its own.
+  bool ReadMessage(Field field, Codec codec);
   bool ReadInts(Field field);
   bool ReadScalar(Field field, Codec codec);
   bool ReadWordOrString(Opcode opcode, Field field, Codec codec, TextAttribute which);

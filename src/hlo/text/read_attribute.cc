@@ -87,6 +87,19 @@ bool AttributeReader::Read(Opcode opcode, TextAttribute which, size_t mark) {
     case Codec::kSubBool:
     case Codec::kSubEnum:
       return ReadSub(opcode, which, mark);
+    case Codec::kOperandPrecision:
+      return ReadPrecision(mark);
+    case Codec::kDropped: {
+      std::string_view word;
+      return in_.ReadWord(&word, "a word");
+    }
+    default:
+      return ReadMessage(field, info.codec);
+  }
+}
+
+bool AttributeReader::ReadMessage(Field field, Codec codec) {
+  switch (codec) {
     case Codec::kWindow:
       return ReadWindow();
     case Codec::kDimLabels:
@@ -106,8 +119,6 @@ bool AttributeReader::Read(Opcode opcode, TextAttribute which, size_t mark) {
       if (!ReadSharding(in_, &wire_)) return false;
       AddBytes(field, wire_);
       return true;
-    case Codec::kOperandPrecision:
-      return ReadPrecision(mark);
     case Codec::kSourceTargetPairs:
       return ReadSourceTargetPairs();
     case Codec::kDomain:
@@ -136,10 +147,6 @@ bool AttributeReader::Read(Opcode opcode, TextAttribute which, size_t mark) {
       return ReadSparsity();
     case Codec::kLiteral:
       return ReadLiteralAttribute();
-    case Codec::kDropped: {
-      std::string_view word;
-      return in_.ReadWord(&word, "a word");
-    }
     default:
       return in_.Expected("an attribute that has a value of its own");
   }

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 
 #include "base/hash.h"
 #include "hlo/shape_codec.h"
@@ -91,65 +91,72 @@ bool AttributeReader::ReadWindow() {
   return true;
 }
 
+namespace {
+
+// One of the three parts of dim_labels: two letters with the fields of ConvolutionDimensionNumbers
+// for their positions, and the field for those of the digits, which are the spatial dimensions.
+struct LabelPart {
+  char first, second;
+  uint32_t first_field, second_field, spatial_field;
+};
+
+// Appends what `labels` say; returns what is wrong with them.
+std::string EncodeLabels(const LabelPart& part, std::string_view labels, std::string* wire) {
+  auto digits =
+      static_cast<size_t>(std::ranges::count_if(labels, [](char c) { return Is(c, kDigit); }));
+  std::vector<int64_t> spatial(digits, -1);
+  int64_t first = -1, second = -1;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    char c = labels[i];
+    if (c == '?') continue;
+    int64_t* slot = nullptr;
+    if (c == part.first) slot = &first;
+    if (c == part.second) slot = &second;
+    if (Is(c, kDigit) && static_cast<size_t>(c - '0') < digits) slot = &spatial[c - '0'];
+    if (slot == nullptr) return fmt::format("`{}` has no place in {}", c, labels);
+    if (*slot >= 0) return fmt::format("{} has `{}` twice", labels, c);
+    *slot = static_cast<int64_t>(i);
+  }
+  if (first < 0 || second < 0) {
+    return fmt::format("{} must have `{}` and `{}`", labels, part.first, part.second);
+  }
+  pbf_writer writer(*wire);
+  if (first != 0) writer.add_int64(part.first_field, first);
+  if (second != 0) writer.add_int64(part.second_field, second);
+  AppendPacked(wire, part.spatial_field, spatial);
+  return {};
+}
+
+bool IsLabel(char c) { return Is(c, kDigit) || (c >= 'a' && c <= 'z') || c == '?'; }
+
+}  // namespace
+
 bool AttributeReader::ReadDimLabels() {
+  constexpr LabelPart kParts[] = {{'b', 'f', 7, 8, 11}, {'i', 'o', 3, 4, 6}, {'b', 'f', 9, 10, 12}};
+  constexpr std::string_view kBehind[] = {"_", "->", ""};
   in_.SkipSpace();
   const char* start = in_.at();
-  auto labels = [&] {
-    const char* from = in_.at();
-    while (Is(in_.Here(), kDigit) || (in_.Here() >= 'a' && in_.Here() <= 'z') ||
-           in_.Here() == '?') {
-      in_.MoveTo(in_.at() + 1);
-    }
-    return std::string_view(from, static_cast<size_t>(in_.at() - from));
-  };
-  std::string_view parts[3];
-  parts[0] = labels();
-  bool shaped = in_.Here() == '_';
-  if (shaped) in_.MoveTo(in_.at() + 1);
-  parts[1] = labels();
-  shaped = shaped && in_.AcceptText("->");
-  parts[2] = labels();
   auto bad = [&](std::string what) {
     return in_.Fail(start, static_cast<size_t>(std::max(in_.at(), start + 1) - start),
                     std::move(what), "for example dim_labels=b01f_01io->b01f");
   };
-  if (!shaped) return bad("dim_labels must have the form input_kernel->output");
-  // Per part: two letters with the fields of their positions, and the field of the digits'.
-  struct Part {
-    char first, second;
-    uint32_t first_field, second_field, spatial_field;
-  };
-  constexpr Part kParts[] = {{'b', 'f', 7, 8, 11}, {'i', 'o', 3, 4, 6}, {'b', 'f', 9, 10, 12}};
   wire_.clear();
-  size_t spatial_rank = 0;
+  size_t rank = 0;
   for (int p = 0; p < 3; ++p) {
-    const Part& part = kParts[p];
-    size_t spatial = 0;
-    for (char c : parts[p]) spatial += Is(c, kDigit);
-    if (p > 0 && spatial != spatial_rank) {
+    const char* from = in_.at();
+    while (IsLabel(in_.Here())) in_.MoveTo(in_.at() + 1);
+    std::string_view labels(from, static_cast<size_t>(in_.at() - from));
+    if (!in_.AcceptText(kBehind[p])) {
+      return bad("dim_labels must have the form input_kernel->output");
+    }
+    size_t digits =
+        static_cast<size_t>(std::ranges::count_if(labels, [](char c) { return Is(c, kDigit); }));
+    if (p > 0 && digits != rank) {
       return bad("input, kernel and output must have the same spatial dimensions");
     }
-    spatial_rank = spatial;
-    ints_.assign(spatial, -1);
-    int64_t first = -1, second = -1;
-    for (size_t i = 0; i < parts[p].size(); ++i) {
-      char c = parts[p][i];
-      if (c == '?') continue;
-      int64_t* slot = nullptr;
-      if (c == part.first) slot = &first;
-      if (c == part.second) slot = &second;
-      if (Is(c, kDigit) && static_cast<size_t>(c - '0') < spatial) slot = &ints_[c - '0'];
-      if (slot == nullptr) return bad(fmt::format("`{}` has no place in {}", c, parts[p]));
-      if (*slot >= 0) return bad(fmt::format("{} has `{}` twice", parts[p], c));
-      *slot = static_cast<int64_t>(i);
-    }
-    if (first < 0 || second < 0) {
-      return bad(fmt::format("{} must have `{}` and `{}`", parts[p], part.first, part.second));
-    }
-    pbf_writer writer(wire_);
-    if (first != 0) writer.add_int64(part.first_field, first);
-    if (second != 0) writer.add_int64(part.second_field, second);
-    AppendPacked(&wire_, part.spatial_field, ints_);
+    rank = digits;
+    std::string problem = EncodeLabels(kParts[p], labels, &wire_);
+    if (!problem.empty()) return bad(std::move(problem));
   }
   AddBytes(Field::kConvolutionDimensionNumbers, wire_);
   return true;
