@@ -122,6 +122,8 @@ def main():
             path = folder / f"{proto.stem}.hlo"
             path.write_text(from_proto(proto.read_bytes()).to_string(options("")))
             paths.append(path)
+        if len({path.name for path in paths}) != len(paths):
+            sys.exit("two files have one name")
         out = folder / "out"
         out.mkdir()
         subprocess.run([tool, out, *paths], check=True)
