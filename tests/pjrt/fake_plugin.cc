@@ -1,6 +1,7 @@
 // A PJRT plugin that does what the program's text says, instead of compiling it.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -70,7 +71,7 @@ abi::Error* Compile(void* raw) {
     fprintf(stderr, "*** Check failure stack trace: ***\n    @     0x7f  fake::Compile\n");
     abort();
   }
-  if (program == "crash") *static_cast<volatile int*>(nullptr) = 1;
+  if (program == "crash") std::raise(SIGSEGV);
   if (program == "exit") {
     fprintf(stderr, "Unknown flag in XLA_FLAGS: --xla_no_such_flag\n");
     exit(1);
