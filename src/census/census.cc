@@ -45,32 +45,28 @@ void InferAsks(Census& census) {
   Contexts contexts;
   OriginTracer tracer(*census.graph, contexts);
   for (Kernel& kernel : census.kernels) {
-    kernel.ask.known = kernel.ask.inferred = true;
-    for (int side : {0, 1}) {
-      auto origin = tracer.Trace(*kernel.operands[side], nullptr);
-      kernel.ask.types[side] = origin.type;
-      kernel.ask.scale = std::max(kernel.ask.scale, origin.scale);
-    }
+    kernel.ask = tracer.TraceAsk(kernel, nullptr);
+    kernel.ask.inferred = true;
+    kernel.status = IsOpen(kernel, *census.module) ? Status::kAsAsked : Judge(kernel);
   }
 }
 
-// Of each asked kernel, how it runs in the candidate without Triton; null when it has no
-// counterpart there.
-std::vector<const Kernel*> OtherCandidates(const std::vector<Asked>& asked,
-                                           const std::vector<Kernel>& others) {
-  std::vector<const Kernel*> other_of(asked.size());
-  std::vector<int> match = Match(asked, others);
-  for (size_t i = 0; i < others.size(); ++i) {
-    if (match[i] >= 0) other_of[match[i]] = &others[i];
-  }
-  return other_of;
-}
+// The program before optimization: its kernels and what they ask for.
+struct Program {
+  explicit Program(const hlo::Module& before)
+      : graph(before),
+        kernels(FindKernels(before, graph)),
+        asked(FindAsked(before, graph, kernels)) {}
+
+  CallGraph graph;
+  std::vector<Kernel> kernels;
+  std::vector<Asked> asked;
+};
 
 }  // namespace
 
 Census TakeCensus(std::shared_ptr<const hlo::Module> before,
-                  std::shared_ptr<const hlo::Module> after,
-                  std::shared_ptr<const hlo::Module> after_without_triton) {
+                  std::shared_ptr<const hlo::Module> after) {
   Census census;
   census.module = after;
   census.before = before;
@@ -79,49 +75,46 @@ Census TakeCensus(std::shared_ptr<const hlo::Module> before,
   census.opaque_kernels = CountOpaqueKernels(*census.graph);
   if (before == nullptr) {
     InferAsks(census);
-    for (Kernel& kernel : census.kernels) {
-      kernel.status = IsOpen(kernel, *after) ? Status::kAsAsked : Judge(kernel);
-    }
     return census;
   }
-  CallGraph before_graph(*before);
-  std::vector<Kernel> before_kernels = FindKernels(*before, before_graph);
-  std::vector<Asked> asked = FindAsked(*before, before_graph, before_kernels);
-  census.reached_too_often = std::ranges::any_of(asked, [&](const Asked& a) {
-    return a.context == nullptr && !a.kernel->node->sites.empty();
-  });
-  std::vector<int> match = Match(asked, census.kernels);
-
-  std::unique_ptr<CallGraph> other_graph;
-  std::vector<Kernel> others;
-  if (after_without_triton != nullptr) {
-    other_graph = std::make_unique<CallGraph>(*after_without_triton);
-    others = FindKernels(*after_without_triton, *other_graph);
-  }
-  std::vector<const Kernel*> other_of = OtherCandidates(asked, others);
-
-  std::vector<char> found(asked.size());
+  Program program(*before);
+  census.reached_too_often = std::ranges::any_of(program.asked, &Asked::from_anywhere);
+  std::vector<int> match = Match(program.asked, census.kernels);
+  std::vector<char> found(program.asked.size());
   for (size_t i = 0; i < census.kernels.size(); ++i) {
     Kernel& kernel = census.kernels[i];
     if (match[i] >= 0) {
-      kernel.ask = asked[match[i]].ask;
+      kernel.ask = program.asked[match[i]].ask;
       found[match[i]] = 1;
     }
     kernel.status = Judge(kernel);
-    const Kernel* other = match[i] >= 0 ? other_of[match[i]] : nullptr;
-    if (kernel.status == Status::kDemoted && kernel.backend == Backend::kTriton &&
-        other != nullptr) {
-      kernel.other_candidate = other->runs_in;
-      kernel.other_backend = BackendName(other->backend);
-      if (!RunsWider(other->runs_in, kernel.ask.types)) kernel.status = Status::kUndecided;
-    }
   }
-  for (size_t i = 0; i < asked.size(); ++i) {
+  for (size_t i = 0; i < found.size(); ++i) {
     if (found[i]) continue;
-    census.gone.push_back(
-        {asked[i].op_name, asked[i].ask, asked[i].kernel->family, asked[i].kernel->frames});
+    const Asked& asked = program.asked[i];
+    census.gone.push_back({asked.op_name, asked.ask, asked.kernel->family, asked.kernel->frames});
   }
   return census;
+}
+
+void AddOtherCandidate(Census& census, const hlo::Module& without_triton) {
+  Program program(*census.before);
+  CallGraph graph(without_triton);
+  std::vector<Kernel> others = FindKernels(without_triton, graph);
+  std::vector<const Kernel*> other_of(program.asked.size());
+  std::vector<int> match = Match(program.asked, others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (match[i] >= 0) other_of[match[i]] = &others[i];
+  }
+  match = Match(program.asked, census.kernels);
+  for (size_t i = 0; i < census.kernels.size(); ++i) {
+    Kernel& kernel = census.kernels[i];
+    const Kernel* other = match[i] >= 0 ? other_of[match[i]] : nullptr;
+    bool open = kernel.status == Status::kDemoted && kernel.backend == Backend::kTriton;
+    if (!open || other == nullptr) continue;
+    kernel.without_triton = Kernel::Candidate{other->backend, other->runs_in};
+    if (!RunsWider(other->runs_in, kernel.ask.types)) kernel.status = Status::kUndecided;
+  }
 }
 
 bool NeedsOtherCandidate(const Census& census) {

@@ -31,16 +31,17 @@ struct Census {
   bool reached_too_often = false;  // the ways to kernels were too many to follow one by one
 };
 
-// Counts `after`, matched against `before` (may be null). `after_without_triton` (may be null) is
-// the same program compiled with Triton matmuls off: a kernel that runs wider in `after` and in FP8
-// there is undecided. All modules must be verified.
+// Counts `after`, matched against `before` (null: asks are inferred). Both must be verified.
 Census TakeCensus(std::shared_ptr<const hlo::Module> before,
-                  std::shared_ptr<const hlo::Module> after,
-                  std::shared_ptr<const hlo::Module> after_without_triton);
+                  std::shared_ptr<const hlo::Module> after);
 
-// True when a second compile without Triton could change the verdict: some dot asked for FP8 and
-// runs wider inside a Triton fusion.
+// True when a compile without Triton could change the verdict: some dot asked for FP8 and runs
+// wider inside a Triton fusion.
 bool NeedsOtherCandidate(const Census& census);
+
+// Adds the same program compiled with Triton matmuls off: what runs wider in the census and in FP8
+// there is undecided.
+void AddOtherCandidate(Census& census, const hlo::Module& without_triton);
 
 }  // namespace eightfold::census
 

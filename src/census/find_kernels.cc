@@ -1,9 +1,9 @@
 #include "census/find_kernels.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <cctype>
 #include <unordered_map>
+#include <utility>
 
 #include "census/flops.h"
 
@@ -325,10 +325,6 @@ int CountOpaqueKernels(const CallGraph& graph) {
     }
   }
   return count;
-}
-
-bool IsMatrixCall(std::string_view custom_call_target) {
-  return FindTarget(custom_call_target) != nullptr;
 }
 
 }  // namespace eightfold::census

@@ -1,7 +1,6 @@
 #ifndef EIGHTFOLD_CENSUS_FIND_KERNELS_H_
 #define EIGHTFOLD_CENSUS_FIND_KERNELS_H_
 
-#include <string_view>
 #include <vector>
 
 #include "census/kernel.h"
@@ -14,9 +13,6 @@ std::vector<Kernel> FindKernels(const hlo::Module& module, const CallGraph& grap
 
 // Calls of kernels that somebody wrote by hand (Triton, Mosaic): what they compute cannot be seen.
 int CountOpaqueKernels(const CallGraph& graph);
-
-// True for custom calls that do matrix math.
-bool IsMatrixCall(std::string_view custom_call_target);
 
 }  // namespace eightfold::census
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,8 +90,12 @@ struct Kernel {
   // Filled in by TakeCensus.
   Ask ask;
   Status status = Status::kUnmatched;
-  OperandTypes other_candidate{};  // with kUndecided: what it runs in with Triton off
-  std::string other_backend;
+  // How it runs with Triton off, where that was compiled, too.
+  struct Candidate {
+    Backend backend;
+    OperandTypes runs_in;
+  };
+  std::optional<Candidate> without_triton;
 
   // The custom-call target; "" for dots, convolutions and reduces.
   std::string_view target() const;

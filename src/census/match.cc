@@ -1,7 +1,6 @@
 #include "census/match.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -45,7 +44,10 @@ class AskedFinder {
     Walk(*before.entry);
     if (asked_.size() < kMostWays) return std::move(asked_);
     asked_.clear();
-    for (const Kernel& kernel : kernels) Add(kernel, nullptr, "");
+    for (const Kernel& kernel : kernels) {
+      Add(kernel, nullptr, "");
+      asked_.back().from_anywhere = true;
+    }
     return std::move(asked_);
   }
 
@@ -86,14 +88,9 @@ class AskedFinder {
   }
 
   void Add(const Kernel& kernel, const Context* context, const std::string& prefix) {
-    Asked asked{.kernel = &kernel, .context = context, .op_name = {}, .ask = {}};
+    Asked asked{.kernel = &kernel, .op_name = {}, .ask = {}};
     asked.op_name = JoinNames(prefix, kernel.metadata.op_name);
-    asked.ask.known = true;
-    for (int side : {0, 1}) {
-      auto origin = tracer_.Trace(*kernel.operands[side], context);
-      asked.ask.types[side] = origin.type;
-      asked.ask.scale = std::max(asked.ask.scale, origin.scale);
-    }
+    asked.ask = tracer_.TraceAsk(kernel, context);
     asked_.push_back(std::move(asked));
   }
 

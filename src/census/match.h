@@ -13,7 +13,8 @@ namespace eightfold::census {
 // so a computation that is called twice becomes two kernels.
 struct Asked {
   const Kernel* kernel = nullptr;
-  const Context* context = nullptr;  // null: reached in too many ways to tell them apart
+  // Reached in too many ways to tell them apart: the ask is that of all.
+  bool from_anywhere = false;
   // As XLA names the inlined instruction: the op_names of the calls on the way, then its own.
   std::string op_name;
   Ask ask;

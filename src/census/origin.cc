@@ -331,4 +331,14 @@ OriginTracer::Origin OriginTracer::Trace(const Instruction& value, const Context
   return census::Trace(graph_, contexts_).Run(value, context);
 }
 
+Ask OriginTracer::TraceAsk(const Kernel& kernel, const Context* context) {
+  Ask ask{.known = true};
+  for (int side : {0, 1}) {
+    Origin origin = Trace(*kernel.operands[side], context);
+    ask.types[side] = origin.type;
+    ask.scale = std::max(ask.scale, origin.scale);
+  }
+  return ask;
+}
+
 }  // namespace eightfold::census

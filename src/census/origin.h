@@ -42,6 +42,8 @@ class OriginTracer {
     Scale scale = Scale::kNone;  // met on the way to a value of at most 8 bits
   };
   Origin Trace(const hlo::Instruction& value, const Context* context);
+  // What both operands of a kernel were born in.
+  Ask TraceAsk(const Kernel& kernel, const Context* context);
 
  private:
   const CallGraph& graph_;

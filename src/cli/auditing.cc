@@ -41,13 +41,6 @@ diagnose::Setting SettingOf(const Compiler& compiler) {
   return setting;
 }
 
-Result<ModulePtr> ReadModule(std::string name, std::string bytes) {
-  EF_TRY(std::unique_ptr<hlo::Module> module,
-         hlo::ReadProto(Source::FromBytes(std::move(name), std::move(bytes))));
-  EF_CHECK_OK(hlo::Verify(*module));
-  return ModulePtr(std::move(module));
-}
-
 // The candidate without Triton; null when that does not compile (scaled-dot is such a case): then
 // there is one candidate only, and nothing to choose between.
 ModulePtr CompileWithoutTriton(Prepared& prepared, const CompileFlags& flags) {
@@ -55,8 +48,8 @@ ModulePtr CompileWithoutTriton(Prepared& prepared, const CompileFlags& flags) {
   auto result = CompileWithProgress(prepared, flags);
   prepared.request.xla_flags.pop_back();
   if (!result) return nullptr;
-  auto module = ReadModule(prepared.request.program_name, std::move(result->after));
-  return module ? *module : nullptr;
+  auto module = ReadProduced(std::move(result->after), prepared.request.program_name);
+  return module ? ModulePtr(*std::move(module)) : nullptr;
 }
 
 Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags& flags) {
@@ -67,17 +60,19 @@ Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags&
   // In a partitioned program the module after partitioning is the one whose shapes are per device,
   // too.
   std::string before_bytes = result.partitioned.empty() ? result.before : result.partitioned;
-  EF_TRY(ModulePtr before, ReadModule(name + " (before optimization)", std::move(before_bytes)));
-  EF_TRY(std::unique_ptr<hlo::Module> compiled, ReadCompiled(result, name));
-  compiled->num_partitions = prepared.request.num_partitions;
-  compiled->replica_count = prepared.request.num_replicas;
-  ModulePtr after(std::move(compiled));
+  EF_TRY(std::unique_ptr<hlo::Module> before,
+         ReadProduced(std::move(before_bytes), name + " (before optimization)"));
+  EF_TRY(std::unique_ptr<hlo::Module> after,
+         ReadProduced(std::move(result.after), name + " (compiled)"));
+  after->num_partitions = prepared.request.num_partitions;
+  after->replica_count = prepared.request.num_replicas;
 
   report::Section section;
   section.input = name;
-  section.census = census::TakeCensus(before, after, nullptr);
+  section.census = census::TakeCensus(std::move(before), std::move(after));
   if (census::NeedsOtherCandidate(section.census)) {
-    section.census = census::TakeCensus(before, after, CompileWithoutTriton(prepared, flags));
+    ModulePtr other = CompileWithoutTriton(prepared, flags);
+    if (other != nullptr) census::AddOtherCandidate(section.census, *other);
   }
   section.findings = diagnose::Diagnose(section.census, SettingOf(compiler));
   section.target = {compiler.gpu.name, compiler.gpu.title, compiler.gpu.Architecture()};
@@ -90,7 +85,7 @@ report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr mo
   report::Section section;
   section.input = std::move(name);
   section.compiled = module->is_scheduled;
-  section.census = census::TakeCensus(std::move(before), std::move(module), nullptr);
+  section.census = census::TakeCensus(std::move(before), std::move(module));
   section.findings = diagnose::Diagnose(section.census, {});
   return section;
 }

@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <memory>
+#include <utility>
 
 #include "cli/compiling.h"
 #include "cli/output.h"
@@ -28,7 +27,7 @@ Result<ExitCode> Run(const Options& options) {
     EF_CHECK_OK(WriteFile(options.out, result.after));
   } else {
     EF_TRY(std::unique_ptr<hlo::Module> module,
-           ReadCompiled(result, prepared.request.program_name));
+           ReadProduced(std::move(result.after), prepared.request.program_name + " (compiled)"));
     EF_CHECK_OK(WriteModule(*module, form, options.out));
   }
   return ExitCode::kClean;

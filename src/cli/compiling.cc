@@ -9,9 +9,9 @@
 #include <mutex>
 #include <thread>
 
-#include "cli/sharding.h"
 #include "cli/terminal.h"
 #include "hlo/proto/proto.h"
+#include "hlo/sharding.h"
 #include "hlo/verifier.h"
 
 namespace eightfold::cli {
@@ -19,12 +19,9 @@ namespace {
 
 constexpr int64_t kMostDevices = 1 << 20;
 
-// From this version on XLA numbers instructions within their computation; before, it aborts on ids
-// of more than 31 bits.
-constexpr target::PluginVersion kFirstWithLocalIds{{0, 7, 2, 0}};
-
-hlo::IdScheme IdsFor(const target::PluginVersion& version) {
-  return version < kFirstWithLocalIds ? hlo::IdScheme::kSequential : hlo::IdScheme::kPerComputation;
+hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version) {
+  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
+          static_cast<int>(version.parts[2])};
 }
 
 // Plugins abort on counts below 1; files may hold any number.
@@ -47,7 +44,7 @@ int StableHloInt(std::string_view text, std::string_view name) {
 Result<void> PrepareHlo(const Input& input, const Compiler& compiler, Prepared& prepared) {
   EF_TRY(prepared.module, LoadModule(input));
   EF_TRY(std::string bytes, hlo::WriteProto(*prepared.module, hlo::ProtoKind::kModule,
-                                            IdsFor(compiler.plugin.version)));
+                                            ProtoTargetOf(compiler.plugin.version)));
   prepared.bytes = std::make_unique<std::string>(std::move(bytes));
   prepared.request.program = *prepared.bytes;
   prepared.request.num_partitions = DeviceCount(prepared.module->num_partitions);
@@ -64,11 +61,19 @@ Result<void> PrepareRaw(const Input& input, Prepared& prepared) {
   return {};
 }
 
+// Whether StableHLO bytecode holds shardings. How many devices they are over is encoded too deep to
+// read here.
+bool HoldsShardings(std::string_view bytecode) {
+  constexpr std::string_view kSigns[] = {"mhlo.sharding", "sdy.sharding", "sdy.mesh"};
+  return std::ranges::any_of(
+      kSigns, [&](std::string_view sign) { return bytecode.find(sign) != std::string_view::npos; });
+}
+
 // XLA compiles for one device, without a word, what is sharded over more: the number must be known.
 Result<void> CheckPartitions(const Input& input, const Prepared& prepared) {
   const std::string& name = prepared.request.program_name;
   if (prepared.module != nullptr && prepared.request.num_partitions == 1) {
-    int64_t devices = ShardedOver(*prepared.module);
+    int64_t devices = hlo::ShardedOver(*prepared.module);
     if (devices > 1) {
       return Fail(
           fmt::format("{} is sharded over {} devices, and does not say how many it is for", name,
@@ -146,10 +151,9 @@ Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
   return result;
 }
 
-Result<std::unique_ptr<hlo::Module>> ReadCompiled(const pjrt::CompileResult& result,
-                                                  const std::string& program_name) {
-  auto source = Source::FromBytes(fmt::format("{} (compiled)", program_name), result.after);
-  EF_TRY(std::unique_ptr<hlo::Module> module, hlo::ReadProto(std::move(source)));
+Result<std::unique_ptr<hlo::Module>> ReadProduced(std::string bytes, std::string name) {
+  EF_TRY(std::unique_ptr<hlo::Module> module,
+         hlo::ReadProto(Source::FromBytes(std::move(name), std::move(bytes))));
   EF_CHECK_OK(hlo::Verify(*module));
   return module;
 }

@@ -35,9 +35,8 @@ Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const Com
 Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
                                                 const CompileFlags& flags);
 
-// The compiled module as an IR, verified.
-Result<std::unique_ptr<hlo::Module>> ReadCompiled(const pjrt::CompileResult& result,
-                                                  const std::string& program_name);
+// A module that the compiler produced, as an IR, verified. `name` is what messages call it.
+Result<std::unique_ptr<hlo::Module>> ReadProduced(std::string bytes, std::string name);
 
 }  // namespace eightfold::cli
 

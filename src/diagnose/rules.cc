@@ -58,7 +58,7 @@ bool ScaledBeforeDot(const Kernel& kernel, const Facts&) {
 }
 
 bool OneCandidateKnown(const Kernel& kernel, const Facts&) {
-  return Demoted(kernel) && kernel.backend == Backend::kTriton && kernel.other_backend.empty();
+  return Demoted(kernel) && kernel.backend == Backend::kTriton && !kernel.without_triton;
 }
 bool AnyDemoted(const Kernel& kernel, const Facts&) { return Demoted(kernel); }
 bool IntegerWidened(const Kernel& kernel, const Facts&) {

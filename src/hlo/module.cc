@@ -1,7 +1,5 @@
 #include "hlo/module.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace eightfold::hlo {

@@ -1,5 +1,6 @@
 #include "hlo/opcode.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <unordered_map>

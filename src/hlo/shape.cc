@@ -1,7 +1,5 @@
 #include "hlo/shape.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/hash.h"

@@ -1,7 +1,5 @@
 #include "hlo/views.h"
 
-#include <algorithm>
-
 #include "hlo/wire.h"
 
 namespace eightfold::hlo {

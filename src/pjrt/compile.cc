@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
@@ -110,8 +110,23 @@ Result<std::string> ReadDump(const fs::path& folder, std::string_view suffix,
   return FailCompiler(fmt::format("{} is not a HloProto", file->filename().string()));
 }
 
+// On a machine without CUDA's tools (ptxas, libdevice) or driver the plugin optimizes a program,
+// dumps the result, and then fails to turn it into machine code, which nobody here wants: 0.12
+// crashes there, the others say so.
+bool FailedAfterOptimizing(const WorkerRun& run, const fs::path& dump) {
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const bool lacks_tools =
+      has(run.answer.error, "No PTX compilation provider") ||
+      has(run.answer.error, "Failed call to cuInit") ||
+      (run.outcome.how == Outcome::How::kSignal && has(run.log, "Can't find libdevice directory"));
+  return lacks_tools && !dump.empty() && LargestDump(dump, kAfterDump).has_value();
+}
+
 Result<void> CollectModules(const CompileRequest& request, const fs::path& folder,
-                            const fs::path& dump, const WorkerRun& run, CompileResult& result) {
+                            const fs::path& dump, const WorkerRun& run, bool from_dump,
+                            CompileResult& result) {
   if (request.format == CompileRequest::Format::kHlo) {
     // XLA's own dump holds the same module; only the numbering of ids can differ.
     result.before = request.program;
@@ -121,7 +136,7 @@ Result<void> CollectModules(const CompileRequest& request, const fs::path& folde
   if (request.num_partitions > 1) {
     EF_TRY(result.partitioned, ReadDump(dump, kPartitionedDump, request));
   }
-  if (HandsOverModule(request.plugin)) {
+  if (!from_dump) {
     EF_TRY(result.after, ReadFile(folder / kAfterFile));
     result.after_has_config = run.answer.after_format == "hlo_with_config";
   } else {
@@ -137,6 +152,10 @@ Result<CompileResult> Compile(const CompileRequest& request) {
   EF_TRY(TempFolder temp, TempFolder::Create());
   const fs::path& folder = temp.get();
   const bool hlo = request.format == CompileRequest::Format::kHlo;
+  // Where the dump is not needed, a place for it that the user chose is left alone.
+  const char* environment = std::getenv("XLA_FLAGS");
+  const bool dumps_elsewhere =
+      environment != nullptr && std::strstr(environment, "--xla_dump_to") != nullptr;
   const bool need_dump = !hlo || request.num_partitions > 1 || !HandsOverModule(request.plugin);
   fs::path dump;
   if (!request.dump_dir.empty()) {
@@ -146,7 +165,7 @@ Result<CompileResult> Compile(const CompileRequest& request) {
     if (error) {
       return Fail(fmt::format("cannot create {}: {}", dump.string(), error.message()));
     }
-  } else if (need_dump) {
+  } else if (need_dump || !dumps_elsewhere) {
     dump = folder / kDumpFolder;
   }
 
@@ -162,10 +181,14 @@ Result<CompileResult> Compile(const CompileRequest& request) {
   EF_CHECK_OK(WriteFile((folder / kOptionsFile).string(), CompileOptions(request)));
   EF_TRY(WorkerRun run, RunWorker(folder, job, XlaFlags(request, dump.string())));
   if (request.log != nullptr) *request.log = run.log;
-  EF_CHECK_OK(CheckRun(run, {request.plugin.Name(), request.program_name, job.timeout_seconds,
-                             job.memory_limit_bytes}));
+  const bool unfinished = FailedAfterOptimizing(run, dump);
+  if (!unfinished) {
+    EF_CHECK_OK(CheckRun(run, {request.plugin.Name(), request.program_name, job.timeout_seconds,
+                               job.memory_limit_bytes}));
+  }
   CompileResult result;
-  EF_CHECK_OK(CollectModules(request, folder, dump, run, result));
+  EF_CHECK_OK(CollectModules(request, folder, dump, run,
+                             unfinished || !HandsOverModule(request.plugin), result));
   result.log = std::move(run.log);
   result.peak_memory_bytes = run.outcome.peak_bytes;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

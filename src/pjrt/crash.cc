@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <vector>
 
 namespace eightfold::pjrt {
 namespace {
@@ -141,9 +141,8 @@ Result<void> CheckRun(const WorkerRun& run, const RunNames& names) {
       return FailCompiler(fmt::format("{} used more than {:.1f} GiB of memory {}", Subject(names),
                                       static_cast<double>(names.memory_limit_bytes) / (1 << 30),
                                       Doing(run.stage, names)),
-                          "--memory-limit SIZE gives it more; an instruction id far above the "
-                          "others also makes XLA "
-                          "allocate a huge table");
+                          "--memory-limit GiB gives it more; an instruction id far above the "
+                          "others also makes XLA allocate a huge table");
     case Outcome::How::kSignal: {
       const bool aborted = run.outcome.code == SIGABRT;
       return Died(run, names,

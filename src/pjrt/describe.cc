@@ -1,7 +1,5 @@
 #include "pjrt/describe.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "pjrt/crash.h"

@@ -24,8 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
-// Exits with status 0 when every file that we want was unpacked and matched its checksum. Also run
-// with no destination, to find out whether a wheel is whole.
+// Exits with status 0 when every file that we want was unpacked and matched its checksum.
 constexpr char kUnpackScript[] = R"(
 import sys, zipfile
 wheel, folder = sys.argv[1:3]

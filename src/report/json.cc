@@ -104,9 +104,9 @@ Json KernelJson(const Kernel& kernel, size_t id, const std::string& finding) {
                {"frames", FramesJson(kernel.frames)},
                {"epilogue", kernel.epilogue},
                {"finding", finding.empty() ? Json() : Json(finding)}};
-  if (!kernel.other_backend.empty()) {
-    json["without_triton"] = {{"backend", kernel.other_backend},
-                              {"runs_in", Types(kernel.other_candidate)}};
+  if (kernel.without_triton) {
+    json["without_triton"] = {{"backend", census::BackendName(kernel.without_triton->backend)},
+                              {"runs_in", Types(kernel.without_triton->runs_in)}};
   }
   return json;
 }

@@ -269,9 +269,10 @@ class TableWriter {
         fmt::format(" → {}, {}", hlo::ToString(*kernel.output, false), FormatFlops(kernel.flops));
     if (kernel.ask.known) text += ", asked for " + census::ToString(kernel.ask.types);
     text += fmt::format(", {}", census::BackendName(kernel.backend));
-    if (!kernel.other_backend.empty()) {
-      text += fmt::format("; without Triton {} on {}", kernel.other_backend,
-                          census::ToString(kernel.other_candidate));
+    if (kernel.without_triton) {
+      text += fmt::format("; without Triton {} on {}",
+                          census::BackendName(kernel.without_triton->backend),
+                          census::ToString(kernel.without_triton->runs_in));
     }
     return text;
   }

@@ -130,6 +130,11 @@ std::vector<std::string> Caveats(const Section& section) {
   }
   if (alternative)
     lines.emplace_back("branches of a conditional are alternatives; each is counted as taken");
+  if (census.reached_too_often) {
+    lines.emplace_back(
+        "computations are called in too many ways to tell the calls apart; what was asked for is "
+        "that of all");
+  }
   if (census.opaque_kernels > 0) {
     lines.push_back(fmt::format("{} hand-written kernel{} (Triton, Mosaic) not looked into",
                                 census.opaque_kernels, census.opaque_kernels == 1 ? "" : "s"));
@@ -159,16 +164,15 @@ std::vector<std::string> Unmatched(const census::Census& census) {
 
 std::string Clean(std::string_view text) {
   constexpr size_t kMost = 120;
-  std::string out(text.substr(0, kMost));
+  size_t end = std::min(text.size(), kMost);
+  // Not in the middle of a character.
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  std::string out(text.substr(0, end));
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
   }
-  if (text.size() > kMost) {
-    // Not in the middle of a character.
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
-    out += "…";
-  }
-  return out;
+  return end < text.size() ? out + "…" : out;
 }
 
 std::string SourceOf(const Kernel& kernel, size_t most) {

@@ -114,7 +114,7 @@ TEST(CensusTest, FusionsAreLookedInto) {
       {"kind=kInput", Backend::kLoop, false},
   };
   for (const auto& c : cases) {
-    Census census = TakeCensus(Parse(Program("bf16")), Parse(Fusion("bf16", c.fusion)), nullptr);
+    Census census = TakeCensus(Parse(Program("bf16")), Parse(Fusion("bf16", c.fusion)));
     ASSERT_EQ(census.kernels.size(), 1U);
     const Kernel& kernel = census.kernels[0];
     EXPECT_EQ(kernel.backend, c.backend) << c.fusion;
@@ -137,13 +137,16 @@ ENTRY e { x = )" +
                  type + R"([8,8] parameter(0) y = )" + type + R"([8,8] parameter(1)
   ROOT d = (f32[8,8], s8[64]) custom-call(x, y), custom_call_target="__cublas$lt$matmul$f8", metadata={op_name="jit(f)/dot_general"}, backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}} })");
   };
-  Census one = TakeCensus(before, triton, nullptr);
+  Census one = TakeCensus(before, triton);
   EXPECT_TRUE(NeedsOtherCandidate(one));
-  EXPECT_EQ(TakeCensus(before, triton, call("bf16")).kernels[0].status, Status::kDemoted);
-  Census both = TakeCensus(before, triton, call("f8e4m3fn"));
+  AddOtherCandidate(one, *call("bf16"));
+  EXPECT_EQ(one.kernels[0].status, Status::kDemoted);
+  EXPECT_TRUE(one.kernels[0].without_triton.has_value());
+  Census both = TakeCensus(before, triton);
+  AddOtherCandidate(both, *call("f8e4m3fn"));
   EXPECT_EQ(both.kernels[0].status, Status::kUndecided);
-  EXPECT_EQ(ToString(both.kernels[0].other_candidate), "f8e4m3fn");
-  EXPECT_EQ(both.kernels[0].other_backend, "cublaslt");
+  EXPECT_EQ(ToString(both.kernels[0].without_triton->runs_in), "f8e4m3fn");
+  EXPECT_EQ(both.kernels[0].without_triton->backend, Backend::kCublasLt);
   EXPECT_FALSE(NeedsOtherCandidate(both));
 }
 
@@ -154,7 +157,7 @@ TEST(CensusTest, StatusesByWhatWasAskedAndWhatRuns) {
         "[8,8] parameter(1)\n a = f32[8,8] convert(x) b = f32[8,8] convert(y)\n ROOT d = f32[8,8] "
         "dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
         "metadata={op_name=\"jit(f)/dot_general\"} }");
-    return TakeCensus(before, Parse(Fusion(runs, kTriton)), nullptr).kernels[0].status;
+    return TakeCensus(before, Parse(Fusion(runs, kTriton))).kernels[0].status;
   };
   EXPECT_EQ(status("f8e4m3fn", "f8e5m2", "f8e4m3fn"), Status::kAsAsked);
   EXPECT_EQ(status("f8e4m3fn", "f8e5m2", "bf16"), Status::kDemoted);
@@ -188,7 +191,7 @@ ENTRY e { x = f8e4m3fn[8,8] parameter(0) y = f32[8,8] parameter(1) w = f32[8,8] 
       "metadata={op_name=\"jit(g)/jit(f)/dot_general\"}\n";
   auto after = Parse("HloModule m, is_scheduled=true\nENTRY e { w = f32[8,8] parameter(0)\n  d" +
                      dot + "  e" + dot + "  ROOT t = (f32[8,8], f32[8,8]) tuple(d, e) }");
-  Census census = TakeCensus(before, after, nullptr);
+  Census census = TakeCensus(before, after);
   ASSERT_EQ(census.kernels.size(), 2U);
   EXPECT_EQ(census.kernels[0].status, Status::kDemoted);
   EXPECT_EQ(census.kernels[1].status, Status::kAsAsked);
@@ -212,9 +215,9 @@ TEST(CensusTest, ClonesShareAnAskAndAmbiguousOnesAreNotGuessed) {
       "w)" +
       named + "  b = f32[8,8] dot(w, w)" + named + "  c = f32[8,8] dot(w, w)" + named +
       "  ROOT t = (f32[8,8], f32[8,8], f32[8,8]) tuple(a, b, c) }");
-  for (const Kernel& kernel : TakeCensus(one, after, nullptr).kernels)
+  for (const Kernel& kernel : TakeCensus(one, after).kernels)
     EXPECT_EQ(kernel.status, Status::kDemoted);
-  for (const Kernel& kernel : TakeCensus(two, after, nullptr).kernels)
+  for (const Kernel& kernel : TakeCensus(two, after).kernels)
     EXPECT_EQ(kernel.status, Status::kUnmatched);
 }
 
@@ -233,7 +236,7 @@ TEST(CensusTest, KernelsThatLookAlikeArePairedByWhatTheyCanBe) {
               second + "[8,8] parameter(1)\n  a = f32[8,8] dot(x, x)" + named +
               "  b = f32[8,8] dot(y, y)" + named + "  ROOT t = (f32[8,8], f32[8,8]) tuple(a, b) }");
     std::vector<Status> found;
-    for (const Kernel& kernel : TakeCensus(before, after, nullptr).kernels) {
+    for (const Kernel& kernel : TakeCensus(before, after).kernels) {
       found.push_back(kernel.status);
     }
     return found;
@@ -266,13 +269,13 @@ StackFrames
   auto after =
       Parse("HloModule m, is_scheduled=true\n" + tables + R"(ENTRY e { w = bf16[8,8] parameter(0)
   ROOT d = bf16[8,8] dot(w, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/transpose" stack_frame_id=1} })");
-  Census census = TakeCensus(before, after, nullptr);
+  Census census = TakeCensus(before, after);
   ASSERT_EQ(census.kernels.size(), 1U);
   EXPECT_EQ(census.kernels[0].status, Status::kDemoted);
 }
 
 TEST(CensusTest, ProgramThatIsNotCompiledIsNotJudged) {
-  Census census = TakeCensus(nullptr, Parse(Program("bf16")), nullptr);
+  Census census = TakeCensus(nullptr, Parse(Program("bf16")));
   ASSERT_EQ(census.kernels.size(), 1U);
   EXPECT_EQ(census.kernels[0].status, Status::kAsAsked);
   EXPECT_EQ(ToString(census.kernels[0].ask.types), "f8e4m3fn");
@@ -280,7 +283,7 @@ TEST(CensusTest, ProgramThatIsNotCompiledIsNotJudged) {
 
 TEST(CensusTest, WhatIsNotInTheCompiledModuleIsListed) {
   auto after = Parse("HloModule m, is_scheduled=true\nENTRY e { ROOT x = f32[8,8] parameter(0) }");
-  Census census = TakeCensus(Parse(Program("f32")), after, nullptr);
+  Census census = TakeCensus(Parse(Program("f32")), after);
   ASSERT_EQ(census.gone.size(), 1U);
   EXPECT_EQ(census.gone[0].op_name, "jit(f)/dot_general");
   EXPECT_EQ(ToString(census.gone[0].ask.types), "f8e4m3fn");
@@ -293,7 +296,7 @@ fused { p = f8e4m3fn[8,8] parameter(0) q = f8e4m3fn[8,8] parameter(1)
   ROOT d = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }
 ENTRY e { x = f8e4m3fn[8,8] parameter(0) y = f8e4m3fn[8,8] parameter(1)
   ROOT f = f32[8,8] fusion(x, y), calls=fused, kind=kCustom })");
-  Census census = TakeCensus(nullptr, after, nullptr);
+  Census census = TakeCensus(nullptr, after);
   ASSERT_EQ(census.kernels.size(), 1U);
   EXPECT_TRUE(census.kernels[0].ask.inferred);
   EXPECT_EQ(census.kernels[0].status, Status::kDemoted);
@@ -312,11 +315,11 @@ ENTRY e { x = f32[8,16] parameter(0) y = f32[16] parameter(1)
   std::string other = reduce;
   reduce.replace(reduce.find("NAME"), 4, "jit(f)/dot_general");
   other.replace(other.find("NAME"), 4, "jit(f)/reduce_sum");
-  Census census = TakeCensus(nullptr, Parse(reduce), nullptr);
+  Census census = TakeCensus(nullptr, Parse(reduce));
   ASSERT_EQ(census.kernels.size(), 1U);
   EXPECT_EQ(census.kernels[0].backend, Backend::kReduce);
   EXPECT_EQ(census.kernels[0].flops, 2.0 * 8 * 16);
-  EXPECT_TRUE(TakeCensus(nullptr, Parse(other), nullptr).kernels.empty());
+  EXPECT_TRUE(TakeCensus(nullptr, Parse(other)).kernels.empty());
 }
 
 // 2^40 ways to the dot: they are not walked one by one, and it is still matched.
@@ -332,7 +335,7 @@ f0 { p = f32[8,8] parameter(0) ROOT d = f32[8,8] dot(p, p), lhs_contracting_dims
   }
   text += "ENTRY e { p = f32[8,8] parameter(0) ROOT r = f32[8,8] call(p), to_apply=f40 }\n";
   auto module = Parse(text);
-  Census census = TakeCensus(module, module, nullptr);
+  Census census = TakeCensus(module, module);
   EXPECT_TRUE(census.reached_too_often);
   ASSERT_EQ(census.kernels.size(), 1U);
   EXPECT_EQ(census.kernels[0].status, Status::kAsAsked);

@@ -37,7 +37,6 @@ class Reader {
   void ReadInstruction(std::string_view message);
   void ResolveOperands(Computation& to);
   void ResolveCalls();
-  void ReadComputationField(const Cursor& cursor, Computation& to);
   std::span<Instruction*> Resolve(std::string_view ids, std::string_view field);
   void ReadSchedule();
   void ReadSequence(std::string_view message, size_t index);
