@@ -60,7 +60,7 @@ class CompileTest(ProgramTest):
             text = self.compiled(program, "0.10.2", *options)
             self.assertIn(b"num_partitions=8", text.split(b"\n")[0])
             self.assertRegex(text, rb"ENTRY [^\n]*f32\[8,6,6,128\]")
-        whole = self.compiled("sharded.pb", "0.10.2")
+        whole = self.compiled("sharded.pb", "0.10.2", "--partitions", "1")
         self.assertRegex(whole, rb"ENTRY [^\n]*f32\[64,6,6,128\]")
 
     def test_dump_folder_holds_the_passes(self):

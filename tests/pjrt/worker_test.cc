@@ -122,7 +122,7 @@ TEST_F(WorkerTest, XlaFlagsOfTheEnvironmentComeFirst) {
   request.xla_flags = {"--from_caller=2"};
   Result<CompileResult> result = Compile(request);
   ASSERT_TRUE(result) << result.error().Format();
-  EXPECT_THAT(result->log, HasSubstr("XLA_FLAGS=[--from_user=1 --from_caller=2]"));
+  EXPECT_THAT(result->log, HasSubstr("XLA_FLAGS=[--from_user=1 --from_caller=2 "));
 }
 
 TEST_F(WorkerTest, ManyThreadsCompileAtOnce) {
