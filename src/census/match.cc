@@ -153,7 +153,8 @@ bool SameTypes(const OperandTypes& a, const OperandTypes& b) {
 // The compiler widens operands; it never narrows them.
 bool CanBecome(const Ask& ask, const Kernel& kernel) {
   auto bits = [](const OperandTypes& types) {
-    return std::minmax(hlo::BitWidth(types[0]), hlo::BitWidth(types[1]));
+    return std::minmax(
+        {hlo::BitWidth(types[0]), hlo::BitWidth(types[1])});  // values, not references
   };
   return bits(ask.types).first <= bits(kernel.runs_in).first &&
          bits(ask.types).second <= bits(kernel.runs_in).second;
