@@ -67,6 +67,42 @@ Result<fs::path> Prepare(const fs::path& partial, const std::string& package,
   }
 }
 
+// CUDA's assembler and device library, without which XLA cannot finish programs that use more than
+// its simplest kernels. Any 12.x serves every plugin; this one knows Blackwell.
+constexpr char kToolkitPackage[] = "nvidia-cuda-nvcc-cu12";
+constexpr char kToolkitVersion[] = "12.9.86";
+
+// Puts ptxas and libdevice where XLA looks for them, beside the plugin as pip would install them:
+// one copy in the cache, linked into each plugin's folder.
+Result<void> LinkToolkit(const fs::path& plugin, const FetchProgress& progress) {
+  std::error_code error;
+  if (fs::exists(plugin / "nvidia", error)) return {};
+  const fs::path toolkits = CacheFolder() / "toolkits";
+  const std::string name = fmt::format("{}-{}", kToolkitPackage, kToolkitVersion);
+  fs::create_directories(toolkits, error);
+  if (error) return Fail(fmt::format("cannot create {}: {}", toolkits.string(), error.message()));
+  EF_TRY(FileLock lock, FileLock::Take(toolkits / (".lock-" + name)));
+  const fs::path final = toolkits / name;
+  if (!fs::exists(final, error)) {
+    const fs::path partial = toolkits / (".partial-" + name);
+    fs::create_directories(partial, error);
+    EF_TRY(fs::path wheel, DownloadWheel(partial, kToolkitPackage, kToolkitVersion, progress));
+    const fs::path unpacked = partial / "unpacked";
+    fs::remove_all(unpacked, error);
+    Result<void> done = UnpackToolkit(wheel, unpacked);
+    if (!done) {
+      fs::remove(wheel, error);  // damaged: the next fetch downloads it again
+      return done;
+    }
+    fs::rename(unpacked, final, error);
+    if (error) return Fail(fmt::format("cannot create {}: {}", final.string(), error.message()));
+    fs::remove_all(partial, error);
+  }
+  fs::create_directory_symlink(final / "nvidia", plugin / "nvidia", error);
+  if (error) return Fail(fmt::format("cannot link into {}: {}", plugin.string(), error.message()));
+  return {};
+}
+
 }  // namespace
 
 Result<Plugin> FetchPlugin(const std::string& version, int cuda, const FetchProgress& progress) {
@@ -89,6 +125,11 @@ Result<Plugin> FetchPlugin(const std::string& version, int cuda, const FetchProg
     fs::rename(unpacked, final, error);
     if (error) return Fail(fmt::format("cannot create {}: {}", final.string(), error.message()));
     fs::remove_all(partial, error);
+  }
+  if (cuda == 12) {
+    Result<void> linked = LinkToolkit(final, progress);
+    // A machine with CUDA does without; one without it is told by the compiler's own error.
+    if (!linked) fmt::print(stderr, "warning: {}\n", linked.error().what);
   }
   return FindPlugin(LibraryIn(final)->string());
 }

@@ -38,6 +38,20 @@ with zipfile.ZipFile(wheel) as archive:
                 archive.extract(name, folder)
 )";
 
+// The same for CUDA's compiler, of which XLA needs two files.
+constexpr char kUnpackToolkitScript[] = R"(
+import os, sys, zipfile
+wheel, folder = sys.argv[1:3]
+with zipfile.ZipFile(wheel) as archive:
+    wanted = [name for name in archive.namelist()
+              if name.startswith('nvidia/') and '..' not in name.split('/')
+              and name.endswith(('/bin/ptxas', '/libdevice.10.bc'))]
+    if len(wanted) != 2:
+        sys.exit('the wheel has no ptxas or no libdevice')
+    for name in wanted:
+        os.chmod(archive.extract(name, folder), 0o755)
+)";
+
 std::string Python() {
   const char* chosen = std::getenv("EIGHTFOLD_PYTHON");
   return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
@@ -160,6 +174,14 @@ std::string LastLine(std::string_view text) {
   return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
 }
 
+Result<void> Unpack(const char* script, const fs::path& wheel, const fs::path& folder) {
+  EF_TRY(PythonRun run, RunPython({"-c", script, wheel.string(), folder.string()},
+                                  wheel.parent_path().parent_path(), nullptr));
+  if (run.status == 0) return {};
+  return Fail(fmt::format("cannot unpack {}", wheel.filename().string()),
+              fmt::format("Python says: {}", LastLine(run.output)));
+}
+
 }  // namespace
 
 std::vector<std::string> NearestVersions(std::vector<std::string> versions,
@@ -206,11 +228,11 @@ Result<fs::path> DownloadWheel(const fs::path& folder, const std::string& packag
 }
 
 Result<void> UnpackWheel(const fs::path& wheel, const fs::path& folder) {
-  EF_TRY(PythonRun run, RunPython({"-c", kUnpackScript, wheel.string(), folder.string()},
-                                  wheel.parent_path().parent_path(), nullptr));
-  if (run.status == 0) return {};
-  return Fail(fmt::format("cannot unpack {}", wheel.filename().string()),
-              fmt::format("Python says: {}", LastLine(run.output)));
+  return Unpack(kUnpackScript, wheel, folder);
+}
+
+Result<void> UnpackToolkit(const fs::path& wheel, const fs::path& folder) {
+  return Unpack(kUnpackToolkitScript, wheel, folder);
 }
 
 }  // namespace eightfold::pjrt

@@ -20,6 +20,9 @@ Result<std::filesystem::path> DownloadWheel(const std::filesystem::path& folder,
 // file against the wheel's checksums.
 Result<void> UnpackWheel(const std::filesystem::path& wheel, const std::filesystem::path& folder);
 
+// Unpacks ptxas and libdevice from the wheel of CUDA's compiler into `folder`.
+Result<void> UnpackToolkit(const std::filesystem::path& wheel, const std::filesystem::path& folder);
+
 // The error for a version that pip did not find, from what pip said.
 Error NoSuchVersion(const std::string& package, const std::string& version,
                     const std::string& pip_output);

@@ -22,10 +22,23 @@ using ::testing::HasSubstr;
 // $CALLS counts the downloads; $MODE says how they go. "-c" (unpacking) is passed to a real Python.
 constexpr char kFakePython[] = R"sh(#!/bin/bash
 if [ "$1" != -m ]; then exec python3 "$@"; fi
-echo "$@" >> "$CALLS"
 dest=
+all="$*"
 while [ $# -gt 0 ]; do [ "$1" = --dest ] && dest=$2; spec=$1; shift; done
 version=${spec##*==}
+case $spec in nvidia-*)
+  echo "$all" >> "$TOOLKIT_CALLS"
+  [ "$MODE" = toolkit ] || exit 1
+  python3 - "$dest/nvidia_cuda_nvcc_cu12-$version-py3-none-any.whl" <<'PY'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w') as z:
+    z.writestr('nvidia/cuda_nvcc/bin/ptxas', 'assembler')
+    z.writestr('nvidia/cuda_nvcc/bin/nvcc', 'never unpacked')
+    z.writestr('nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc', 'bitcode')
+PY
+  exit 0;;
+esac
+echo "$all" >> "$CALLS"
 case $MODE in
   missing) echo "ERROR: Could not find a version that satisfies the requirement $spec" \
                 "(from versions: 0.9.1, 0.9.2, 0.10.0, 0.10.1, 0.10.2, 0.11.0, 0.11.1)"
@@ -57,12 +70,13 @@ class FetchTest : public ::testing::Test {
     setenv("EIGHTFOLD_CACHE", name.c_str(), 1);
     setenv("EIGHTFOLD_PYTHON", python.c_str(), 1);
     setenv("CALLS", (cache_ / "calls").c_str(), 1);
+    setenv("TOOLKIT_CALLS", (cache_ / "toolkit_calls").c_str(), 1);
     Mode("");
   }
   void TearDown() override { fs::remove_all(cache_); }
   void Mode(const char* mode) { setenv("MODE", mode, 1); }
-  int Downloads() {
-    std::ifstream calls(cache_ / "calls");
+  int Downloads(const char* file = "calls") {
+    std::ifstream calls(cache_ / file);
     int count = 0;
     for (std::string line; std::getline(calls, line);) ++count;
     return count;
@@ -70,6 +84,29 @@ class FetchTest : public ::testing::Test {
   fs::path Plugins() { return cache_ / "plugins"; }
   fs::path cache_;
 };
+
+TEST_F(FetchTest, ToolkitIsFetchedOnceAndLinkedIntoEachPlugin) {
+  Mode("toolkit");
+  for (const char* version : {"0.10.1", "0.10.2"}) {
+    ASSERT_TRUE(FetchPlugin(version, 12, nullptr));
+    const fs::path tools =
+        Plugins() / (std::string("jax-cuda12-pjrt-") + version) / "nvidia/cuda_nvcc";
+    EXPECT_NE(fs::status(tools / "bin/ptxas").permissions() & fs::perms::owner_exec,
+              fs::perms::none);
+    EXPECT_TRUE(fs::exists(tools / "nvvm/libdevice/libdevice.10.bc"));
+    EXPECT_FALSE(fs::exists(tools / "bin/nvcc"));
+  }
+  EXPECT_EQ(Downloads("toolkit_calls"), 1);
+  EXPECT_EQ(Downloads(), 2);
+}
+
+TEST_F(FetchTest, PluginWithoutToolkitIsStillFetched) {
+  ASSERT_TRUE(FetchPlugin("0.10.2", 12, nullptr));
+  EXPECT_FALSE(fs::exists(Plugins() / "jax-cuda12-pjrt-0.10.2/nvidia"));
+  Mode("toolkit");
+  ASSERT_TRUE(FetchPlugin("0.10.2", 12, nullptr));
+  EXPECT_TRUE(fs::exists(Plugins() / "jax-cuda12-pjrt-0.10.2/nvidia"));
+}
 
 TEST_F(FetchTest, FetchedPluginIsFoundAndNothingElseIsKept) {
   Result<Plugin> plugin = FetchPlugin("0.10.2", 12, nullptr);
