@@ -24,6 +24,10 @@ constexpr Known kKnown[] = {
     {"bad_alloc",
      "it ran into the memory limit (--memory-limit raises it); an instruction id far "
      "above the others makes XLA allocate a huge table: leave out --raw to renumber them"},
+    {"No PTX compilation provider",
+     "CUDA's assembler is missing: eightfold plugins fetch VERSION puts it beside the plugin"},
+    {"libdevice not found",
+     "CUDA's device library is missing: eightfold plugins fetch VERSION puts it beside the plugin"},
     {"Unknown flag", "check XLA_FLAGS: each plugin version knows other flags"},
     {"GpuTargetConfigProto",
      "this version does not know a field of the target config; the log (-v) "

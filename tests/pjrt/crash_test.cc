@@ -38,6 +38,7 @@ TEST(LastWords, UncaughtExceptionIsFatal) {
 
 TEST(AdviceFor, KnowsInstructionIdsAndStaysSilentOtherwise) {
   EXPECT_THAT(AdviceFor("Check failed: unique_id_ < (2147483647)"), HasSubstr("0.9.2 or newer"));
+  EXPECT_THAT(AdviceFor("No PTX compilation provider is available."), HasSubstr("plugins fetch"));
   EXPECT_EQ(AdviceFor("something new"), "");
 }
 
