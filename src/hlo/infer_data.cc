@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "hlo/infer_internal.h"
 #include "hlo/wire.h"
@@ -69,6 +70,20 @@ Result<std::vector<const Shape*>> CalledResults(const Instruction& instruction) 
   const Shape* root = instruction.called[0]->root->shape;
   if (!root->IsTuple()) return std::vector<const Shape*>{root};
   return std::vector<const Shape*>(root->tuple.begin(), root->tuple.end());
+}
+
+InferredShape CombinedResult(InferredShape one, const Instruction& reduction,
+                             const std::vector<const Shape*>& results) {
+  if (!reduction.called[0]->root->shape->IsTuple()) {
+    one.type = results[0]->type;
+    return one;
+  }
+  InferredShape tuple{.type = PrimitiveType::kTuple};
+  for (const Shape* element : results) {
+    one.type = element->type;
+    tuple.elements.push_back(one);
+  }
+  return tuple;
 }
 
 Inferred InferTranspose(const Instruction& transpose) {
@@ -325,13 +340,7 @@ Inferred InferReduce(const Instruction& reduce) {
   for (size_t i = 0; i < operand.rank(); ++i) {
     if (!Contains(dims, i)) AppendDimension(one, operand.dims[i], IsDynamic(operand, i));
   }
-  if (!reduce.called[0]->root->shape->IsTuple()) return one;
-  InferredShape tuple{.type = PrimitiveType::kTuple};
-  for (const Shape* element : results) {
-    one.type = element->type;
-    tuple.elements.push_back(one);
-  }
-  return tuple;
+  return CombinedResult(std::move(one), reduce, results);
 }
 
 Inferred InferMap(const Instruction& map) {

@@ -32,6 +32,10 @@ inline bool IsDynamic(const Shape& shape, size_t dim) {
 bool SameSize(const Shape& a, size_t a_dim, const Shape& b, size_t b_dim);
 // Shapes of the values that the called computation returns: its root, or the root's elements.
 Result<std::vector<const Shape*>> CalledResults(const Instruction& instruction);
+// What a reduction of several inputs gives: `one` in the type of the combiner's result, or a tuple
+// of it in the types of its results.
+InferredShape CombinedResult(InferredShape one, const Instruction& reduction,
+                             const std::vector<const Shape*>& results);
 // "f32[2,3]" without layout.
 inline std::string Bare(const Shape& shape) { return ToString(shape, false); }
 

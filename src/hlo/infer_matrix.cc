@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "hlo/infer_internal.h"
 
@@ -282,16 +283,7 @@ Inferred InferReduceWindow(const Instruction& reduce_window) {
     return Fail(fmt::format("reduce-window of {} inputs with a computation of {} results", inputs,
                             results.size()));
   }
-  if (!reduce_window.called[0]->root->shape->IsTuple()) {
-    first.type = results[0]->type;
-    return first;
-  }
-  InferredShape result{.type = PrimitiveType::kTuple};
-  for (const Shape* element : results) {
-    first.type = element->type;
-    result.elements.push_back(first);
-  }
-  return result;
+  return CombinedResult(std::move(first), reduce_window, results);
 }
 
 Inferred InferSelectAndScatter(const Instruction& select_and_scatter) {

@@ -16,11 +16,6 @@ constexpr uint32_t kTupleLiterals = 10;
 constexpr uint32_t kShapeType = 2;
 constexpr uint32_t kShapeDimensions = 3;
 
-// Varints in `packed`: bytes without the continuation bit.
-int64_t CountVarints(std::string_view packed) {
-  return std::ranges::count_if(packed, [](char c) { return static_cast<signed char>(c) >= 0; });
-}
-
 // How many elements one occurrence of the data field of `type` holds.
 int64_t ElementsIn(PrimitiveType type, const wire::Cursor& cursor) {
   if (cursor.type() != wire::Type::kBytes) return 1;
@@ -31,7 +26,7 @@ int64_t ElementsIn(PrimitiveType type, const wire::Cursor& cursor) {
     case PrimitiveType::kS64:
     case PrimitiveType::kU32:
     case PrimitiveType::kU64:
-      return CountVarints(cursor.bytes());
+      return static_cast<int64_t>(wire::CountInts(cursor.bytes()));
     default:
       return size / std::max(BitWidth(type) / 8, 1);
   }
