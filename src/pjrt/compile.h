@@ -29,6 +29,10 @@ struct CompileRequest {
   std::vector<std::string> xla_flags;  // after those of the environment's XLA_FLAGS
   // When not empty, the module after every pass that changed it goes there, as HloProto files.
   std::string dump_dir;
+  // Describes the pass to run inside the plugin, at the stage before scheduling (pass_hook.h); what
+  // it may be is between the caller and the worker. Empty: none. An error on plugins without the
+  // extension.
+  std::string pass;
   std::chrono::seconds timeout{600};
   uint64_t memory_limit_bytes = 0;  // resident memory; 0: four fifths of the machine's
   // When not null, receives what the plugin printed, also when compiling fails.
@@ -43,6 +47,8 @@ struct CompileResult {
   // What runs: serialized HloModuleProtoWithConfig, or HloModuleProto, as the plugin gave it.
   std::string after;
   bool after_has_config = false;
+  std::string pass_report;  // what the pass says it did (Pass::Report); empty without one
+  std::string pass_error;   // the pass failed at least once, and those modules went on unchanged
   std::string log;     // what the plugin printed
   double seconds = 0;  // wall clock of the whole call
   uint64_t peak_memory_bytes = 0;

@@ -1,0 +1,17 @@
+#ifndef EIGHTFOLD_REWRITE_EXPAND_H_
+#define EIGHTFOLD_REWRITE_EXPAND_H_
+
+#include "base/result.h"
+#include "hlo/module.h"
+
+namespace eightfold::rewrite {
+
+// The inverse of ConvGraph: replaces every `__cudnn$convForwardGraph` call by plain HLO with the
+// same results (conversions, the convolution, the operations of its serialized graph, the outputs),
+// so that it runs on a CPU and can be read. Returns how many calls were replaced. Error: a call
+// whose backend_config or serialized graph does not make sense; the module is unchanged then.
+Result<int> Expand(hlo::Module& module);
+
+}  // namespace eightfold::rewrite
+
+#endif  // EIGHTFOLD_REWRITE_EXPAND_H_
