@@ -34,8 +34,30 @@ enum class Function : size_t {
   kErrorGetCode = 2,
   kPluginInitialize = 3,
   kPluginAttributes = 4,
+  kEventDestroy = 5,
+  kEventAwait = 8,
+  kClientCreate = 10,
+  kClientDestroy = 11,
+  kClientPlatformName = 12,
+  kClientAddressableDevices = 16,
+  kClientCompile = 20,
+  kClientBufferFromHostBuffer = 22,
+  kDeviceDescriptionKind = 26,
+  kDeviceGetDescription = 29,
   kExecutableDestroy = 40,
+  kExecutableNumOutputs = 44,
   kExecutableOptimizedProgram = 48,
+  kExecutableSerialize = 49,
+  kLoadedExecutableDestroy = 50,
+  kLoadedExecutableGetExecutable = 51,
+  kLoadedExecutableExecute = 55,
+  kExecutableDeserializeAndLoad = 56,
+  kBufferDestroy = 58,
+  kBufferElementType = 59,
+  kBufferDimensions = 60,
+  kBufferIsDeleted = 68,
+  kBufferToHostBuffer = 70,
+  kBufferReadyEvent = 72,
   kTopologyCreate = 82,
   kTopologyDestroy = 83,
   kCompile = 89,
@@ -160,6 +182,66 @@ struct OptimizedProgramArgs {
   Executable* executable;
   Program* program;
 };
+
+// The extension through which a plugin calls back with the modules that it compiles: every
+// registered transform, in the order of registration, each with what the one before made of it.
+// Later plugins append functions.
+constexpr int kTransformExtension = 24;
+
+struct Bytes {
+  const char* data;
+  size_t size;
+};
+
+// All results are zero when a transform is called.
+struct TransformArgs {
+  size_t struct_size;
+  struct Header {
+    int64_t version;
+    void* data;              // out
+    void (*cleanup)(void*);  // out, may be null: called with data once the results were read
+    bool has_error;          // out; makes the compile fail
+    int code;                // out, an absl::StatusCode
+    Bytes message;           // out
+  } header;
+  Bytes hlo_in;   // serialized HloModuleProto
+  Bytes hlo_out;  // out, lives until the cleanup; read when changed
+  bool changed;   // out
+};
+
+// The plugin keeps the pointer that it was given, hands it back with every call, and calls dtor
+// when it will not use it any more: after a removal, when the compiles that had begun are over. A
+// registration that fails may have called it, too.
+struct TransformCallbacks {
+  int64_t version;  // 1
+  void (*dtor)(TransformCallbacks*);
+  void (*transform)(TransformCallbacks*, TransformArgs*);
+};
+
+struct RegisterTransformArgs {
+  size_t struct_size;
+  const char* name;
+  size_t name_size;
+  int stage;
+  TransformCallbacks* callbacks;
+};
+
+// Removes the first transform at `stage` that was registered as `name`.
+struct RemoveTransformArgs {
+  size_t struct_size;
+  int stage;
+  const char* name;
+  size_t name_size;
+  void* reserved;
+  bool found;  // out
+};
+
+struct TransformExtension {
+  Extension base;
+  Error* (*register_transform)(RegisterTransformArgs*);
+  Error* (*remove_transform)(RemoveTransformArgs*);
+};
+static_assert(sizeof(TransformExtension) == 40);
 
 }  // namespace eightfold::pjrt::abi
 

@@ -88,7 +88,10 @@ Result<void> Api::CallUntyped(Function function, void* args) const {
     return FailCompiler(fmt::format("this plugin's ABI (0.{}) lacks function {} of the PJRT table",
                                     minor_version(), static_cast<size_t>(function)));
   }
-  abi::Error* error = FunctionAt(table_, function)(args);
+  return Check(FunctionAt(table_, function)(args));
+}
+
+Result<void> Api::Check(abi::Error* error) const {
   if (error == nullptr) return {};
   return FailCompiler(TakeMessage(error));
 }

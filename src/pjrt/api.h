@@ -34,6 +34,9 @@ class Api {
     return CallUntyped(function, &args);
   }
 
+  // Turns what an extension's function returned into a result.
+  Result<void> Check(abi::Error* error) const;
+
   // "xla_version = 2" and the like, as the plugin reports them; empty where it reports none.
   std::vector<std::pair<std::string, std::string>> Attributes() const;
 

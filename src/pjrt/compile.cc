@@ -145,6 +145,16 @@ Result<void> CollectModules(const CompileRequest& request, const fs::path& folde
   return {};
 }
 
+void TakePassResults(Answer& answer, CompileResult& result) {
+  result.pass_report = std::move(answer.pass_report);
+  result.pass_error = std::move(answer.pass_error);
+  result.pass_calls = answer.pass_calls;
+  result.pass_changed = answer.pass_changed;
+  result.pass_failed = answer.pass_failed;
+  result.pass_seconds = answer.pass_seconds;
+  result.compile_seconds = answer.compile_seconds;
+}
+
 }  // namespace
 
 Result<CompileResult> Compile(const CompileRequest& request) {
@@ -173,6 +183,7 @@ Result<CompileResult> Compile(const CompileRequest& request) {
   job.plugin_path = request.plugin.path;
   job.target_config = target::WriteTargetConfig(request.gpu, request.plugin.version);
   job.format = hlo ? "hlo" : "mlir";
+  job.pass = request.pass;
   job.want_optimized = HandsOverModule(request.plugin);
   job.timeout_seconds = static_cast<double>(request.timeout.count());
   job.memory_limit_bytes =
@@ -189,6 +200,7 @@ Result<CompileResult> Compile(const CompileRequest& request) {
   CompileResult result;
   EF_CHECK_OK(CollectModules(request, folder, dump, run,
                              unfinished || !HandsOverModule(request.plugin), result));
+  TakePassResults(run.answer, result);
   result.log = std::move(run.log);
   result.peak_memory_bytes = run.outcome.peak_bytes;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -49,8 +49,13 @@ struct CompileResult {
   bool after_has_config = false;
   std::string pass_report;  // what the pass says it did (Pass::Report); empty without one
   std::string pass_error;   // the pass failed at least once, and those modules went on unchanged
-  std::string log;     // what the plugin printed
-  double seconds = 0;  // wall clock of the whole call
+  uint64_t pass_calls = 0;  // by the plugin; it changed the module in `pass_changed`
+  uint64_t pass_changed = 0;
+  uint64_t pass_failed = 0;
+  double pass_seconds = 0;     // spent in the pass
+  double compile_seconds = 0;  // spent in the plugin's compile, with the pass in it
+  std::string log;             // what the plugin printed
+  double seconds = 0;          // wall clock of the whole call
   uint64_t peak_memory_bytes = 0;
 };
 

@@ -44,6 +44,7 @@ Result<void> WriteJob(const path& folder, const Job& job) {
                                        {"plugin_path", job.plugin_path},
                                        {"target_config", job.target_config},
                                        {"format", job.format},
+                                       {"pass", job.pass},
                                        {"want_optimized", job.want_optimized},
                                        {"timeout_seconds", job.timeout_seconds},
                                        {"memory_limit_bytes", job.memory_limit_bytes}});
@@ -56,6 +57,7 @@ Result<Job> ReadJob(const path& folder) {
   job.plugin_path = value.value("plugin_path", "");
   job.target_config = value.value("target_config", "");
   job.format = value.value("format", "");
+  job.pass = value.value("pass", "");
   job.want_optimized = value.value("want_optimized", true);
   job.timeout_seconds = value.value("timeout_seconds", 600.0);
   job.memory_limit_bytes = value.value("memory_limit_bytes", uint64_t{0});
@@ -68,6 +70,12 @@ Result<void> WriteAnswer(const path& folder, const Answer& answer) {
                                           {"after_format", answer.after_format},
                                           {"api_minor", answer.api_minor},
                                           {"compile_seconds", answer.compile_seconds},
+                                          {"pass_report", answer.pass_report},
+                                          {"pass_error", answer.pass_error},
+                                          {"pass_calls", answer.pass_calls},
+                                          {"pass_changed", answer.pass_changed},
+                                          {"pass_failed", answer.pass_failed},
+                                          {"pass_seconds", answer.pass_seconds},
                                           {"attributes", answer.attributes}});
 }
 
@@ -79,6 +87,12 @@ Result<Answer> ReadAnswer(const path& folder) {
   answer.after_format = value.value("after_format", "");
   answer.api_minor = value.value("api_minor", 0);
   answer.compile_seconds = value.value("compile_seconds", 0.0);
+  answer.pass_report = value.value("pass_report", "");
+  answer.pass_error = value.value("pass_error", "");
+  answer.pass_calls = value.value("pass_calls", uint64_t{0});
+  answer.pass_changed = value.value("pass_changed", uint64_t{0});
+  answer.pass_failed = value.value("pass_failed", uint64_t{0});
+  answer.pass_seconds = value.value("pass_seconds", 0.0);
   answer.attributes = value.value("attributes", std::map<std::string, std::string>{});
   return answer;
 }

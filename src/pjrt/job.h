@@ -19,6 +19,7 @@ struct Job {
   std::string plugin_path;
   std::string target_config;   // text GpuTargetConfigProto
   std::string format;          // "hlo" or "mlir"
+  std::string pass;            // CompileRequest::pass
   bool want_optimized = true;  // ask the plugin for the compiled module
   double timeout_seconds = 600;
   uint64_t memory_limit_bytes = 0;  // resident memory of the plugin's process
@@ -31,6 +32,10 @@ struct Answer {
   std::string after_format;  // "hlo" or "hlo_with_config"
   int api_minor = 0;
   double compile_seconds = 0;
+  std::string pass_report;  // Pass::Report
+  std::string pass_error;   // the first error of the pass, with its advice
+  uint64_t pass_calls = 0, pass_changed = 0, pass_failed = 0;
+  double pass_seconds = 0;
   std::map<std::string, std::string> attributes;
 };
 

@@ -19,8 +19,9 @@ enum class Stage : int {
 };
 
 // A pass registered with a plugin's transform extension, for all compiles of this process, until
-// the hook is destroyed. Never lets an exception through the plugin; on any error the module goes
-// on unchanged, and one warning is printed to standard error.
+// the hook is destroyed; other people's passes, such as JAX's, stay as they are. Never lets an
+// exception through the plugin; on any error the module goes on unchanged, and the hook's first one
+// is printed to standard error.
 class PassHook {
  public:
   struct Counts {
@@ -31,15 +32,20 @@ class PassHook {
   // Whether the plugin has the extension (jax-cuda*-pjrt 0.10.2 and newer).
   static bool Supported(const Api& api);
 
-  // Errors: the plugin has no such extension, or refuses.
+  // `name` is for messages; hooks may share one. Passes run in the order in which they were
+  // registered, each on what the one before made. Errors: the plugin has no such extension, or
+  // refuses.
   static Result<PassHook> Register(const Api& api, std::string name, Stage stage,
                                    std::shared_ptr<Pass> pass);
   PassHook(PassHook&&) noexcept;
   PassHook& operator=(PassHook&&) = delete;
-  // From now on the pass is not called any more; waits for calls in flight.
+  // From now on the pass is not called any more; waits for calls in flight, so it must not be
+  // called from inside the pass. Compiles may be under way.
   ~PassHook();
 
   Counts counts() const;
+  // False once somebody made the plugin forget the hook.
+  bool registered() const;
   // The first error of the pass.
   std::optional<Error> first_error() const;
 

@@ -1,19 +1,25 @@
 #include "pjrt/run_job.h"
 
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/source.h"
 #include "pjrt/api.h"
+#include "pjrt/pass_hook.h"
 
 namespace eightfold::pjrt {
 namespace {
 
 class Runner {
  public:
-  Runner(const path& folder, const Job& job) : folder_(folder), job_(job) {}
+  Runner(const path& folder, const Job& job, const MakePass& make_pass)
+      : folder_(folder), job_(job), make_pass_(make_pass) {}
 
   Answer Run() {
     if (Result<void> done = Steps(); !done) answer_.error = done.error().what;
+    if (hook_) CollectPassResults();
     return answer_;
   }
 
@@ -23,11 +29,16 @@ class Runner {
     return WriteFile((folder_ / kStageFile).string(), stage);
   }
   Result<void> Steps();
+  Result<void> Hook(const Api& api);
+  void CollectPassResults();
   Result<void> Compile(const Api& api);
 
   const path& folder_;
   const Job& job_;
+  const MakePass& make_pass_;
   Answer answer_;
+  std::shared_ptr<Pass> pass_;
+  std::optional<PassHook> hook_;
 };
 
 Result<void> Runner::Steps() {
@@ -36,7 +47,26 @@ Result<void> Runner::Steps() {
   answer_.api_minor = api.minor_version();
   for (auto& [name, value] : api.Attributes()) answer_.attributes[name] = value;
   if (job_.kind == Job::Kind::kDescribe) return {};
+  if (!job_.pass.empty()) EF_CHECK_OK(Hook(api));
   return Compile(api);
+}
+
+Result<void> Runner::Hook(const Api& api) {
+  EF_CHECK_OK(Enter("hooking"));
+  EF_TRY(pass_, make_pass_(job_.pass));
+  EF_TRY(PassHook hook, PassHook::Register(api, "eightfold", Stage::kPreScheduler, pass_));
+  hook_.emplace(std::move(hook));
+  return {};
+}
+
+void Runner::CollectPassResults() {
+  const PassHook::Counts counts = hook_->counts();
+  answer_.pass_calls = counts.calls;
+  answer_.pass_changed = counts.changed;
+  answer_.pass_failed = counts.failed;
+  answer_.pass_seconds = counts.seconds;
+  answer_.pass_report = pass_->Report();
+  if (std::optional<Error> error = hook_->first_error()) answer_.pass_error = error->what;
 }
 
 Result<void> Runner::Compile(const Api& api) {
@@ -58,6 +88,8 @@ Result<void> Runner::Compile(const Api& api) {
 
 }  // namespace
 
-Answer RunJob(const path& folder, const Job& job) { return Runner(folder, job).Run(); }
+Answer RunJob(const path& folder, const Job& job, const MakePass& make_pass) {
+  return Runner(folder, job, make_pass).Run();
+}
 
 }  // namespace eightfold::pjrt

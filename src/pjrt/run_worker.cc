@@ -17,7 +17,7 @@ extern char** environ;
 namespace eightfold::pjrt {
 namespace {
 
-// The worker's end of the lifeline; see worker_main.cc.
+// The worker's end of the lifeline; see src/worker/main.cc.
 constexpr int kLifelineFd = 3;
 constexpr uint64_t kLogLimit = uint64_t{4} << 20;
 

@@ -1,4 +1,4 @@
-#include "pjrt/supervise.h"
+#include "worker/supervise.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -11,9 +11,10 @@
 #include <chrono>
 #include <cstdio>
 
-namespace eightfold::pjrt {
+namespace eightfold::worker {
 namespace {
 
+using pjrt::Outcome;
 using Clock = std::chrono::steady_clock;
 
 // How often memory is looked at. A process that writes 4 GB/s overshoots by 80 MB in this time.
@@ -84,4 +85,4 @@ std::optional<Outcome> Supervise(pid_t child, int lifeline, const Limits& limits
   return outcome;
 }
 
-}  // namespace eightfold::pjrt
+}  // namespace eightfold::worker

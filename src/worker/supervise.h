@@ -1,5 +1,5 @@
-#ifndef EIGHTFOLD_PJRT_SUPERVISE_H_
-#define EIGHTFOLD_PJRT_SUPERVISE_H_
+#ifndef EIGHTFOLD_WORKER_SUPERVISE_H_
+#define EIGHTFOLD_WORKER_SUPERVISE_H_
 
 #include <sys/types.h>
 
@@ -8,7 +8,7 @@
 
 #include "pjrt/job.h"
 
-namespace eightfold::pjrt {
+namespace eightfold::worker {
 
 struct Limits {
   double timeout_seconds = 0;
@@ -21,8 +21,8 @@ void BlockChildSignal();
 // Waits for `child`, the leader of its own process group, and kills the group when a limit is
 // passed. Nothing is returned when the other end of `lifeline` was closed: the one who asked is
 // gone. Memory is watched, not capped: the plugin reserves far more address space than it uses.
-std::optional<Outcome> Supervise(pid_t child, int lifeline, const Limits& limits);
+std::optional<pjrt::Outcome> Supervise(pid_t child, int lifeline, const Limits& limits);
 
-}  // namespace eightfold::pjrt
+}  // namespace eightfold::worker
 
-#endif  // EIGHTFOLD_PJRT_SUPERVISE_H_
+#endif  // EIGHTFOLD_WORKER_SUPERVISE_H_

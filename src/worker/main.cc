@@ -14,10 +14,18 @@
 
 #include "pjrt/job.h"
 #include "pjrt/run_job.h"
-#include "pjrt/supervise.h"
+#include "worker/supervise.h"
 
-namespace eightfold::pjrt {
+namespace eightfold::worker {
 namespace {
+
+using pjrt::Job;
+using pjrt::path;
+
+// What CompileRequest::pass may ask for.
+Result<std::unique_ptr<pjrt::Pass>> MakePass(const std::string& description) {
+  return FailCompiler(fmt::format("this worker knows no pass '{}'", description));
+}
 
 // Over the limit, allocations fail at once, before a table of 30 GB starts to fill the machine. The
 // supervisor watches what is resident; this is a backstop, so it leaves room for what the plugin
@@ -42,16 +50,17 @@ void CapAllocations([[maybe_unused]] uint64_t limit_bytes) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  int log = open((folder / kLogFile).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  int log =
+      open((folder / pjrt::kLogFile).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) _exit(1);
-  const bool written = WriteAnswer(folder, RunJob(folder, job)).has_value();
+  const bool written = pjrt::WriteAnswer(folder, pjrt::RunJob(folder, job, MakePass)).has_value();
   fflush(nullptr);
   // Without running destructors: a plugin's own are not safe at exit.
   _exit(written ? 0 : 1);
 }
 
 int Main(const path& folder, int lifeline) {
-  Result<Job> job = ReadJob(folder);
+  Result<Job> job = pjrt::ReadJob(folder);
   if (!job) {
     fmt::print(stderr, "{}\n", job.error().Format());
     return 2;
@@ -66,22 +75,22 @@ int Main(const path& folder, int lifeline) {
   }
   setpgid(child, child);
   Limits limits{job->timeout_seconds, job->memory_limit_bytes};
-  std::optional<Outcome> outcome = Supervise(child, lifeline, limits);
+  std::optional<pjrt::Outcome> outcome = Supervise(child, lifeline, limits);
   if (!outcome) {
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
     return 1;
   }
-  return WriteOutcome(folder, *outcome) ? 0 : 1;
+  return pjrt::WriteOutcome(folder, *outcome) ? 0 : 1;
 }
 
 }  // namespace
-}  // namespace eightfold::pjrt
+}  // namespace eightfold::worker
 
 int main(int argc, char** argv) {
   if (argc != 3) {
     fmt::print(stderr, "usage: eightfold-worker JOB_FOLDER LIFELINE_FD (run by eightfold)\n");
     return 2;
   }
-  return eightfold::pjrt::Main(argv[1], std::atoi(argv[2]));
+  return eightfold::worker::Main(argv[1], std::atoi(argv[2]));
 }
