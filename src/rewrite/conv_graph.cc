@@ -1,0 +1,141 @@
+#include "rewrite/conv_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "rewrite/cudnn_plans.h"
+#include "rewrite/editor.h"
+#include "rewrite/replace.h"
+#include "rewrite/site.h"
+
+namespace eightfold::rewrite {
+namespace {
+
+constexpr std::array<int, 3> kUnknown{};
+
+// Why XLA computes no FP8 convolution for this GPU and these libraries; "" when it does.
+std::string MissingSupport(const ConvGraphOptions& options) {
+  constexpr std::array<int, 2> kOldestToolkit = {12, 0}, kAda = {8, 9}, kHopper = {9, 0};
+  constexpr std::array<int, 3> kCudnnForAda = {9, 8, 0};
+  if (options.cuda_version != std::array<int, 2>{} && options.cuda_version < kOldestToolkit) {
+    return fmt::format("FP8 convolutions need CUDA 12, and this is {}.{}", options.cuda_version[0],
+                       options.cuda_version[1]);
+  }
+  const auto& gpu = options.compute_capability;
+  if (gpu >= kHopper) return {};
+  if (gpu < kAda) {
+    return fmt::format("FP8 convolutions need compute capability 8.9, and this is {}.{}", gpu[0],
+                       gpu[1]);
+  }
+  if (options.cudnn_version >= kCudnnForAda) return {};
+  return fmt::format(
+      "FP8 convolutions need cuDNN 9.8 on compute capability 8.9, and {}",
+      options.cudnn_version == kUnknown
+          ? "which one there is was not said"
+          : fmt::format("this is {}.{}", options.cudnn_version[0], options.cudnn_version[1]));
+}
+
+class Pass {
+ public:
+  Pass(hlo::Module& module, const ConvGraphOptions& options)
+      : options_(options), names_(module), missing_support_(MissingSupport(options)) {}
+
+  ConvGraphResult Run(hlo::Module& module) {
+    for (hlo::Computation* computation : hlo::CalleesFirst(module)) {
+      if (computation->is_fusion) continue;
+      if (std::ranges::any_of(computation->instructions,
+                              [](const Instruction* i) { return IsConvolution(*i); })) {
+        RunOn(*computation);
+      }
+    }
+    if (result_.changed) hlo::Finish(module);
+    return std::move(result_);
+  }
+
+ private:
+  void RunOn(hlo::Computation& computation) {
+    Editor editor(computation, names_);
+    bool changed = false;
+    for (Instruction* i : hlo::OperandsFirst(computation)) {
+      if (!editor.IsAlive(*i)) continue;
+      Finding finding = FindSite(editor, *i);
+      if (finding.conv == nullptr) continue;
+      if (std::string why = WhyLeftAlone(computation, finding); !why.empty()) {
+        if (finding.at != nullptr && options_.extent != Extent::kHideOnly) {
+          result_.near_misses.push_back(Miss(*finding.conv, *finding.at, why));
+        }
+        continue;
+      }
+      if (finding.site) changed |= Take(editor, *finding.site);
+    }
+    if (!changed) return;
+    editor.Commit();
+    result_.changed = true;
+  }
+
+  std::string WhyLeftAlone(const hlo::Computation& computation, const Finding& finding) const {
+    if (!finding.site) return finding.condition;
+    if (!missing_support_.empty()) return missing_support_;
+    return computation.schedule.empty() ? "" : "its computation is scheduled already";
+  }
+
+  // Replaces the convolution, or hides it; whether anything changed.
+  bool Take(Editor& editor, const Site& site) {
+    std::string no_plan = MissingPlan(*site.conv, site.input.value->shape->type,
+                                      site.filter.value->shape->type, options_.cudnn_version);
+    if (options_.extent != Extent::kAll && !no_plan.empty()) {
+      NearMiss miss = Miss(*site.conv, *site.conv, std::move(no_plan));
+      miss.no_plan = miss.hidden = true;
+      result_.near_misses.push_back(std::move(miss));
+      Hide(editor, site);
+      return true;
+    }
+    if (options_.extent == Extent::kHideOnly) return false;
+    Replaced replaced = ReplaceByGraphCall(editor, site, options_.extent == Extent::kAll);
+    Report(*site.conv, replaced);
+    return true;
+  }
+
+  void Report(const Instruction& conv, const Replaced& replaced) {
+    Rewritten rewritten{.computation = std::string(conv.parent->name),
+                        .convolution = std::string(conv.name),
+                        .call = std::string(replaced.call->name),
+                        .ops = {}};
+    for (const OpGraph::Node& node : replaced.captured.graph.nodes()) {
+      if (node.name != "conv") rewritten.ops.emplace_back(node.name);
+    }
+    hlo::PrimitiveType type = replaced.captured.endpoint->shape->type;
+    bool is_rounded = type != replaced.captured.graph.nodes()[0].type;
+    if (is_rounded && hlo::IsF8(type)) rewritten.ops.emplace_back(hlo::Name(type));
+    result_.rewritten.push_back(std::move(rewritten));
+    for (const Refusal& refusal : replaced.captured.refusals) {
+      NearMiss miss = Miss(conv, *refusal.at, refusal.why);
+      miss.left_alone = false;
+      result_.near_misses.push_back(std::move(miss));
+    }
+  }
+
+  static NearMiss Miss(const Instruction& conv, const Instruction& at, std::string condition) {
+    return {.computation = std::string(conv.parent->name),
+            .instruction = std::string(at.name),
+            .convolution = std::string(conv.name),
+            .condition = std::move(condition),
+            .left_alone = true};
+  }
+
+  const ConvGraphOptions& options_;
+  Names names_;
+  std::string missing_support_;
+  ConvGraphResult result_;
+};
+
+}  // namespace
+
+ConvGraphResult ConvGraph(hlo::Module& module, const ConvGraphOptions& options) {
+  return Pass(module, options).Run(module);
+}
+
+}  // namespace eightfold::rewrite

@@ -1,0 +1,141 @@
+#include "rewrite/site.h"
+
+#include <fmt/format.h>
+
+#include "rewrite/conv_kind.h"
+#include "rewrite/match.h"
+
+namespace eightfold::rewrite {
+namespace {
+
+using hlo::Opcode;
+using match::As;
+using match::Broadcast;
+using match::Op;
+
+// How far up an operand is followed to find out whether its values were FP8.
+constexpr int kFarthest = 16;
+
+bool IsF8(const Instruction& i) { return hlo::IsF8(i.shape->type); }
+
+// The operand that `i` only moves or scales; null when it computes something else.
+Instruction* Through(const Instruction& i) {
+  switch (i.opcode) {
+    case Opcode::kMultiply:
+    case Opcode::kDivide:
+      return i.operands[i.operands[0]->opcode == Opcode::kBroadcast];
+    case Opcode::kBitcast:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kTranspose:
+      return i.operands[0];
+    default:
+      return nullptr;
+  }
+}
+
+// The FP8 value that an operand was made from, if any.
+const Instruction* BornInFp8(const Instruction& operand) {
+  const Instruction* at = &operand;
+  for (int steps = 0; at != nullptr && steps < kFarthest; ++steps) {
+    if (IsF8(*at)) return at;
+    at = Through(*at);
+  }
+  return nullptr;
+}
+
+// Why `operand`, which is not what MatchFp8Operand takes, is not.
+std::string WhyNot(const Instruction& operand, std::string_view which) {
+  const Instruction* born = BornInFp8(operand);
+  if (born == nullptr) {
+    return fmt::format("the {} is not made from FP8 values: {}", which,
+                       hlo::ToString(*operand.shape, false));
+  }
+  std::string_view type = hlo::Name(born->shape->type);
+  if (operand.opcode == Opcode::kOptimizationBarrier) {
+    return fmt::format("the {} is behind an optimization barrier", which);
+  }
+  if (operand.opcode == Opcode::kMultiply || operand.opcode == Opcode::kDivide) {
+    return fmt::format(
+        "the {} is scaled by something else than one scalar: only those can move "
+        "behind the convolution",
+        which);
+  }
+  return fmt::format("a {} stands between the {} values of the {} and the convolution",
+                     hlo::Name(operand.opcode), type, which);
+}
+
+// The convolution whose tensor `i` is.
+Instruction* ConvolutionOf(Instruction& i) {
+  if (i.opcode == Opcode::kConvolution) return &i;
+  if (i.opcode != Opcode::kGetTupleElement || i.Int(hlo::Field::kTupleIndex) != 0) return nullptr;
+  Instruction* call = i.operands[0];
+  bool is_legacy = call->opcode == Opcode::kCustomCall &&
+                   call->custom_call_target() == kForwardTarget && call->shape->IsTuple() &&
+                   call->shape->tuple.size() == 2;
+  return is_legacy ? call : nullptr;
+}
+
+// What keeps a convolution on FP8 operands from being replaced; "" when nothing does.
+std::string Obstacle(const Editor& editor, const Instruction& result, const Instruction& conv) {
+  if (editor.IsPinned(conv) && !editor.IsRoot(conv)) return "it has control dependencies";
+  if (&conv != &result) {
+    if (editor.IsPinned(result) && !editor.IsRoot(result)) return "it has control dependencies";
+    return editor.Users(conv).size() == 1 ? "" : "the call is used for more than its tensor";
+  }
+  ConvDecision decision = DecideKind(conv);
+  if (decision.kind != ConvKind::kForward) return decision.why;
+  if (int64_t groups = conv.Int(hlo::Field::kBatchGroupCount, 1); groups > 1) {
+    return fmt::format("it has {} batch groups, which XLA makes feature groups only later", groups);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Fp8Operand> MatchFp8Operand(Instruction& operand) {
+  Fp8Operand found;
+  if (IsF8(operand)) {
+    found.value = &operand;
+    return found;
+  }
+  auto converted =
+      As(&found.wide, Op(Opcode::kConvert, match::Where(match::Any(&found.value), IsF8)));
+  auto scale = Broadcast(match::Scalar(&found.scale));
+  if (converted(&operand)) return found;
+  if (match::EitherOrder(Opcode::kMultiply, converted, scale)(&operand)) return found;
+  found.divides = true;
+  if (Op(Opcode::kDivide, converted, scale)(&operand)) return found;
+  return std::nullopt;
+}
+
+bool IsConvolution(const Instruction& i) {
+  return i.opcode == Opcode::kConvolution ||
+         (i.opcode == Opcode::kCustomCall && i.custom_call_target() == kForwardTarget);
+}
+
+Finding FindSite(const Editor& editor, Instruction& i) {
+  Finding finding;
+  Instruction* conv = ConvolutionOf(i);
+  if (conv == nullptr || conv->operands.size() != 2) return finding;
+  Instruction &input = *conv->operands[0], &filter = *conv->operands[1];
+  finding.conv = conv;
+  std::optional<Fp8Operand> fp8_input = MatchFp8Operand(input);
+  std::optional<Fp8Operand> fp8_filter = MatchFp8Operand(filter);
+  if (!fp8_input || !fp8_filter) {
+    if (BornInFp8(input) == nullptr && BornInFp8(filter) == nullptr) return finding;
+    finding.at = fp8_input ? &filter : &input;
+    finding.condition = WhyNot(*finding.at, fp8_input ? "filter" : "input");
+    return finding;
+  }
+  finding.at = conv;
+  finding.condition = Obstacle(editor, i, *conv);
+  if (finding.condition.empty()) finding.site = Site{&i, conv, *fp8_input, *fp8_filter};
+  return finding;
+}
+
+}  // namespace eightfold::rewrite
