@@ -101,9 +101,12 @@ Result<void> CheckAnswer(const WorkerRun& run, const RunNames& names) {
   const std::string& error = run.answer.error;
   if (error.empty()) return {};
   const std::string& stage = run.answer.stage;
+  if (stage == "hooking") {
+    return FailCompiler(fmt::format("{}: {}", Subject(names), error), run.answer.advice);
+  }
   std::string advice = AdviceFor(error);
   if (advice.empty()) advice = "-v shows the plugin's log";
-  if (stage == "loading") return FailCompiler(Shortened(error));
+  if (stage == "loading") return FailCompiler(Shortened(error), run.answer.advice);
   const char* verb = stage == "target" ? "does not take the target config" : "cannot compile";
   std::string what = fmt::format("{} {}", Subject(names), verb);
   if (stage != "target") what += fmt::format(" {}", names.program);

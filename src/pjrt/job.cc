@@ -67,6 +67,7 @@ Result<Job> ReadJob(const path& folder) {
 Result<void> WriteAnswer(const path& folder, const Answer& answer) {
   return WriteJson(folder / kAnswerFile, {{"stage", answer.stage},
                                           {"error", answer.error},
+                                          {"advice", answer.advice},
                                           {"after_format", answer.after_format},
                                           {"api_minor", answer.api_minor},
                                           {"compile_seconds", answer.compile_seconds},
@@ -84,6 +85,7 @@ Result<Answer> ReadAnswer(const path& folder) {
   Answer answer;
   answer.stage = value.value("stage", "");
   answer.error = value.value("error", "");
+  answer.advice = value.value("advice", "");
   answer.after_format = value.value("after_format", "");
   answer.api_minor = value.value("api_minor", 0);
   answer.compile_seconds = value.value("compile_seconds", 0.0);

@@ -158,7 +158,7 @@ Result<PassHook> PassHook::Register(const Api& api, std::string name, Stage stag
                                     std::shared_ptr<Pass> pass) {
   const abi::TransformExtension* transforms = FindTransforms(api);
   if (transforms == nullptr) {
-    return FailCompiler("this plugin cannot call a pass: it has no transform extension",
+    return FailCompiler("no pass can run in it: it lacks the transform extension",
                         "jax-cuda12-pjrt and jax-cuda13-pjrt have it from 0.10.2 on");
   }
   auto state = std::make_shared<State>(api, std::move(name), stage, std::move(pass));
@@ -190,11 +190,6 @@ PassHook::~PassHook() {
 PassHook::Counts PassHook::counts() const {
   const std::lock_guard lock(state_->mutex);
   return state_->counts;
-}
-
-bool PassHook::registered() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->held_by_plugin != nullptr;
 }
 
 std::optional<Error> PassHook::first_error() const {

@@ -44,8 +44,6 @@ class PassHook {
   ~PassHook();
 
   Counts counts() const;
-  // False once somebody made the plugin forget the hook.
-  bool registered() const;
   // The first error of the pass.
   std::optional<Error> first_error() const;
 

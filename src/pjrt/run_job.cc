@@ -18,7 +18,10 @@ class Runner {
       : folder_(folder), job_(job), make_pass_(make_pass) {}
 
   Answer Run() {
-    if (Result<void> done = Steps(); !done) answer_.error = done.error().what;
+    if (Result<void> done = Steps(); !done) {
+      answer_.error = done.error().what;
+      answer_.advice = done.error().next;
+    }
     if (hook_) CollectPassResults();
     return answer_;
   }
@@ -43,17 +46,19 @@ class Runner {
 
 Result<void> Runner::Steps() {
   EF_CHECK_OK(Enter("loading"));
+  if (!job_.pass.empty()) {
+    EF_TRY(pass_, make_pass_(job_.pass));
+  }
   EF_TRY(Api api, Api::Load(job_.plugin_path));
   answer_.api_minor = api.minor_version();
   for (auto& [name, value] : api.Attributes()) answer_.attributes[name] = value;
   if (job_.kind == Job::Kind::kDescribe) return {};
-  if (!job_.pass.empty()) EF_CHECK_OK(Hook(api));
+  if (pass_ != nullptr) EF_CHECK_OK(Hook(api));
   return Compile(api);
 }
 
 Result<void> Runner::Hook(const Api& api) {
   EF_CHECK_OK(Enter("hooking"));
-  EF_TRY(pass_, make_pass_(job_.pass));
   EF_TRY(PassHook hook, PassHook::Register(api, "eightfold", Stage::kPreScheduler, pass_));
   hook_.emplace(std::move(hook));
   return {};

@@ -7,12 +7,17 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
+#include "fake_transforms.h"
 #include "pjrt/abi.h"
 
-namespace {
+namespace fake {
 
 using namespace eightfold::pjrt;
+
+namespace {
 
 constexpr size_t kTableSize = 96;
 
@@ -21,9 +26,13 @@ struct FakeError {
   std::string message;
 };
 
+}  // namespace
+
 abi::Error* NewError(std::string message) {
   return reinterpret_cast<abi::Error*>(new FakeError{std::move(message)});
 }
+
+namespace {
 
 void ErrorDestroy(void* raw) {
   auto* args = static_cast<abi::ErrorDestroyArgs*>(raw);
@@ -59,6 +68,15 @@ void EatMemory() {
   }
 }
 
+// Some plugins compile parts of a program in threads of their own.
+void TransformInParallel(const std::string& module) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([copy = module]() mutable { (void)RunTransforms(0, copy); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 abi::Error* Compile(void* raw) {
   auto* args = static_cast<abi::CompileArgs*>(raw);
   const std::string program(args->program->code, args->program->code_size);
@@ -79,10 +97,19 @@ abi::Error* Compile(void* raw) {
   if (program == "eat") EatMemory();
   if (program == "refuse") return NewError("this program is not for me");
   if (program == "flags") fprintf(stderr, "XLA_FLAGS=[%s]\n", getenv("XLA_FLAGS"));
-  static std::string compiled;
-  compiled = "compiled " + program;
-  args->executable = reinterpret_cast<abi::Executable*>(&compiled);
+  if (program.starts_with("parallel")) TransformInParallel(program);
+  std::string module = program;
+  for (int stage : {0, 1}) {
+    if (std::optional<std::string> error = RunTransforms(stage, module)) return NewError(*error);
+  }
+  auto* compiled = new std::string("compiled " + module);
+  args->executable = reinterpret_cast<abi::Executable*>(compiled);
   return nullptr;
+}
+
+void ExecutableDestroy(void* raw) {
+  auto* args = static_cast<abi::ExecutableDestroyArgs*>(raw);
+  delete reinterpret_cast<std::string*>(args->executable);
 }
 
 abi::Error* OptimizedProgram(void* raw) {
@@ -104,6 +131,9 @@ struct Table {
 Table MakeTable() {
   Table table{};
   table.head.struct_size = sizeof(Table);
+#ifndef WITHOUT_TRANSFORMS
+  table.head.extensions = TransformExtension();
+#endif
   table.head.version.struct_size = sizeof(abi::Version);
   table.head.version.minor_version = 112;
   for (void*& function : table.functions) function = reinterpret_cast<void*>(&Nothing);
@@ -114,13 +144,15 @@ Table MakeTable() {
   set(abi::Function::kErrorMessage, &ErrorMessage);
   set(abi::Function::kTopologyCreate, &TopologyCreate);
   set(abi::Function::kCompile, &Compile);
+  set(abi::Function::kExecutableDestroy, &ExecutableDestroy);
   set(abi::Function::kExecutableOptimizedProgram, &OptimizedProgram);
   return table;
 }
 
 }  // namespace
+}  // namespace fake
 
 extern "C" const void* GetPjrtApi() {
-  static const Table table = MakeTable();
+  static const fake::Table table = fake::MakeTable();
   return &table;
 }
