@@ -41,13 +41,17 @@ std::string Megabytes(uint64_t bytes) {
 }
 
 Result<ExitCode> Fetch(const FetchOptions& options) {
-  Progress progress(fmt::format("fetching jax-cuda{}-pjrt {}", options.cuda, options.version));
+  const bool cpu = options.version == "cpu";
+  Progress progress(
+      cpu ? "fetching the CPU plugin"
+          : fmt::format("fetching jax-cuda{}-pjrt {}", options.cuda, options.version));
   auto show = [&progress](uint64_t done, std::optional<uint64_t> total) {
     if (!total || *total == 0) return progress.Update(-1, Megabytes(done));
     progress.Update(static_cast<double>(done) / static_cast<double>(*total),
                     fmt::format("{} of {}", Megabytes(done), Megabytes(*total)));
   };
-  EF_TRY(pjrt::Plugin plugin, pjrt::FetchPlugin(options.version, options.cuda, show));
+  EF_TRY(pjrt::Plugin plugin,
+         cpu ? pjrt::FetchCpuPlugin(show) : pjrt::FetchPlugin(options.version, options.cuda, show));
   progress.Close();
   fmt::print("{}  {}\n", plugin.Name(), plugin.path);
   return ExitCode::kClean;
@@ -67,7 +71,10 @@ void RegisterPlugins(CLI::App& app, Command& command) {
   CLI::App* fetch =
       verb->add_subcommand("fetch", "Get a version of the plugin from PyPI, with pip");
   auto options = std::make_shared<FetchOptions>();
-  fetch->add_option("VERSION", options->version, "a release of jax-cuda12-pjrt, such as 0.10.2")
+  fetch
+      ->add_option("VERSION", options->version,
+                   "a release of jax-cuda12-pjrt, such as 0.10.2; or cpu: the plugin that runs "
+                   "programs on this machine's processor")
       ->required();
   fetch->add_option("--cuda", options->cuda, "CUDA version that the plugin is built for: 12 or 13")
       ->type_name("N")

@@ -48,17 +48,26 @@ bool IsVersion(const std::string& text) {
          });
 }
 
+// A wheel with a plugin library.
+struct PluginWheel {
+  std::string package;
+  std::string version;
+  std::string library;  // the name of its file
+  std::optional<fs::path> (*find)(const fs::path& unpacked);
+  std::string sha256 = {};  // of the wheel; empty: whatever PyPI has
+};
+
 // Downloads and unpacks below `partial`. A wheel left by an interrupted fetch that turns out to be
 // damaged is thrown away and downloaded again, once.
-Result<fs::path> Prepare(const fs::path& partial, const std::string& package,
-                         const std::string& version, const FetchProgress& progress) {
+Result<fs::path> Prepare(const fs::path& partial, const PluginWheel& wanted,
+                         const FetchProgress& progress) {
   const fs::path unpacked = partial / "unpacked";
   for (bool retried = false;; retried = true) {
     std::error_code error;
     fs::remove_all(unpacked, error);
-    EF_TRY(fs::path wheel, DownloadWheel(partial, package, version, progress));
-    Result<void> done = UnpackWheel(wheel, unpacked);
-    if (done && LibraryIn(unpacked)) return unpacked;
+    EF_TRY(fs::path wheel, DownloadWheel(partial, wanted.package, wanted.version, progress));
+    Result<void> done = UnpackWheel(wheel, unpacked, wanted.library, wanted.sha256);
+    if (done && wanted.find(unpacked)) return unpacked;
     if (retried) {
       if (!done) return Fail(std::move(done).error());
       return Fail(fmt::format("{} has no plugin library", wheel.filename().string()));
@@ -99,8 +108,30 @@ Result<void> LinkToolkit(const fs::path& plugin, const FetchProgress& progress) 
     fs::remove_all(partial, error);
   }
   fs::create_directory_symlink(final / "nvidia", plugin / "nvidia", error);
-  if (error) return Fail(fmt::format("cannot link into {}: {}", plugin.string(), error.message()));
+  // Another fetch may have linked it meanwhile.
+  if (error && error != std::errc::file_exists)
+    return Fail(fmt::format("cannot link into {}: {}", plugin.string(), error.message()));
   return {};
+}
+
+// Puts the unpacked wheel into the cache, unless it is there. Returns its folder.
+Result<fs::path> FetchInto(const PluginWheel& wanted, const FetchProgress& progress) {
+  const std::string name = CacheName(wanted.package, wanted.version);
+  const fs::path plugins = CacheFolder() / "plugins";
+  std::error_code error;
+  fs::create_directories(plugins, error);
+  if (error) return Fail(fmt::format("cannot create {}: {}", plugins.string(), error.message()));
+  EF_TRY(FileLock lock, FileLock::Take(plugins / fmt::format(".lock-{}", name)));
+  const fs::path final = plugins / name;
+  if (wanted.find(final)) return final;
+  const fs::path partial = plugins / fmt::format(".partial-{}", name);
+  fs::create_directories(partial, error);
+  EF_TRY(fs::path unpacked, Prepare(partial, wanted, progress));
+  fs::remove_all(final, error);  // what an older program may have left without a library
+  fs::rename(unpacked, final, error);
+  if (error) return Fail(fmt::format("cannot create {}: {}", final.string(), error.message()));
+  fs::remove_all(partial, error);
+  return final;
 }
 
 }  // namespace
@@ -109,29 +140,27 @@ Result<Plugin> FetchPlugin(const std::string& version, int cuda, const FetchProg
   if (!IsVersion(version)) {
     return Fail(fmt::format("{} is not a version", version), "versions look like 0.10.2");
   }
-  const std::string package = PackageName(std::to_string(cuda));
-  const std::string name = fmt::format("{}-{}", package, version);
-  const fs::path plugins = CacheFolder() / "plugins";
-  std::error_code error;
-  fs::create_directories(plugins, error);
-  if (error) return Fail(fmt::format("cannot create {}: {}", plugins.string(), error.message()));
-  EF_TRY(FileLock lock, FileLock::Take(plugins / fmt::format(".lock-{}", name)));
-  const fs::path final = plugins / name;
-  if (!LibraryIn(final)) {
-    const fs::path partial = plugins / fmt::format(".partial-{}", name);
-    fs::create_directories(partial, error);
-    EF_TRY(fs::path unpacked, Prepare(partial, package, version, progress));
-    fs::remove_all(final, error);  // what an older program may have left without a library
-    fs::rename(unpacked, final, error);
-    if (error) return Fail(fmt::format("cannot create {}: {}", final.string(), error.message()));
-    fs::remove_all(partial, error);
-  }
+  EF_TRY(fs::path folder, FetchInto({.package = PackageName(std::to_string(cuda)),
+                                     .version = version,
+                                     .library = "xla_cuda_plugin.so",
+                                     .find = LibraryIn},
+                                    progress));
   if (cuda == 12) {
-    Result<void> linked = LinkToolkit(final, progress);
+    Result<void> linked = LinkToolkit(folder, progress);
     // A machine with CUDA does without; one without it is told by the compiler's own error.
     if (!linked) fmt::print(stderr, "warning: {}\n", linked.error().what);
   }
-  return FindPlugin(LibraryIn(final)->string());
+  return FindPlugin(LibraryIn(folder)->string());
+}
+
+Result<Plugin> FetchCpuPlugin(const FetchProgress& progress) {
+  EF_CHECK_OK(FetchInto({.package = kCpuPackage,
+                         .version = kCpuVersion,
+                         .library = "pjrt_c_api_cpu_plugin.so",
+                         .find = CpuLibraryIn,
+                         .sha256 = kCpuSha256},
+                        progress));
+  return FindCpuPlugin();
 }
 
 }  // namespace eightfold::pjrt

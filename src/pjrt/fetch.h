@@ -20,6 +20,10 @@ using FetchProgress = std::function<void(uint64_t done, std::optional<uint64_t> 
 // had completed is used again. Errors: no such version (the nearest are named), no pip, no network.
 Result<Plugin> FetchPlugin(const std::string& version, int cuda, const FetchProgress& progress);
 
+// The same for the plugin that runs programs on the CPU (FindCpuPlugin), in the one version whose
+// content we know. Errors also: the wheel is not the known one.
+Result<Plugin> FetchCpuPlugin(const FetchProgress& progress);
+
 }  // namespace eightfold::pjrt
 
 #endif  // EIGHTFOLD_PJRT_FETCH_H_

@@ -26,12 +26,17 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
 // Exits with status 0 when every file that we want was unpacked and matched its checksum.
 constexpr char kUnpackScript[] = R"(
-import sys, zipfile
-wheel, folder = sys.argv[1:3]
+import hashlib, sys, zipfile
+wheel, folder, library, sha256 = sys.argv[1:5]
+if sha256:
+    with open(wheel, 'rb') as file:
+        actual = hashlib.sha256(file.read()).hexdigest()
+    if actual != sha256:
+        sys.exit(f'the wheel is not the known one: sha256 {actual}, not {sha256}')
 with zipfile.ZipFile(wheel) as archive:
     names = archive.namelist()
-    if not any(name.endswith('/xla_cuda_plugin.so') for name in names):
-        sys.exit('the wheel has no xla_cuda_plugin.so')
+    if not any(name.endswith('/' + library) for name in names):
+        sys.exit(f'the wheel has no {library}')
     for name in names:
         if name.endswith('.so') or '.dist-info/' in name:
             if not name.startswith('/') and '..' not in name.split('/'):
@@ -174,9 +179,12 @@ std::string LastLine(std::string_view text) {
   return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
 }
 
-Result<void> Unpack(const char* script, const fs::path& wheel, const fs::path& folder) {
-  EF_TRY(PythonRun run, RunPython({"-c", script, wheel.string(), folder.string()},
-                                  wheel.parent_path().parent_path(), nullptr));
+Result<void> Unpack(const char* script, const fs::path& wheel, const fs::path& folder,
+                    const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"-c", script, wheel.string(), folder.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  EF_TRY(PythonRun run,
+         RunPython(std::move(arguments), wheel.parent_path().parent_path(), nullptr));
   if (run.status == 0) return {};
   return Fail(fmt::format("cannot unpack {}", wheel.filename().string()),
               fmt::format("Python says: {}", LastLine(run.output)));
@@ -227,8 +235,9 @@ Result<fs::path> DownloadWheel(const fs::path& folder, const std::string& packag
               fmt::format("it says: {}", LastLine(run.output)));
 }
 
-Result<void> UnpackWheel(const fs::path& wheel, const fs::path& folder) {
-  return Unpack(kUnpackScript, wheel, folder);
+Result<void> UnpackWheel(const fs::path& wheel, const fs::path& folder, const std::string& library,
+                         const std::string& sha256) {
+  return Unpack(kUnpackScript, wheel, folder, {library, sha256});
 }
 
 Result<void> UnpackToolkit(const fs::path& wheel, const fs::path& folder) {

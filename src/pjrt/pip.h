@@ -16,9 +16,11 @@ Result<std::filesystem::path> DownloadWheel(const std::filesystem::path& folder,
                                             const std::string& package, const std::string& version,
                                             const FetchProgress& progress);
 
-// Unpacks the plugin library and the package's metadata from `wheel` into `folder`, checking every
-// file against the wheel's checksums.
-Result<void> UnpackWheel(const std::filesystem::path& wheel, const std::filesystem::path& folder);
+// Unpacks the plugin library, a file called `library`, and the package's metadata from `wheel` into
+// `folder`, checking every file against the wheel's checksums, and the wheel against `sha256`
+// unless that is empty.
+Result<void> UnpackWheel(const std::filesystem::path& wheel, const std::filesystem::path& folder,
+                         const std::string& library, const std::string& sha256 = "");
 
 // Unpacks ptxas and libdevice from the wheel of CUDA's compiler into `folder`.
 Result<void> UnpackToolkit(const std::filesystem::path& wheel, const std::filesystem::path& folder);

@@ -151,4 +151,31 @@ Result<Plugin> FindPlugin(std::string_view spec) {
   return Fail(fmt::format("plugin {} is not cached", spec), Advice(cached, wanted));
 }
 
+Result<Plugin> FindCpuPlugin() {
+  Plugin plugin{.package = kCpuPackage, .version_text = kCpuVersion};
+  plugin.version = target::PluginVersion::Parse(kCpuVersion);
+  if (const char* chosen = std::getenv("EIGHTFOLD_CPU_PLUGIN");
+      chosen != nullptr && *chosen != '\0') {
+    std::error_code error;
+    if (!fs::is_regular_file(chosen, error)) {
+      return Fail(fmt::format("no such plugin library: {}", chosen),
+                  "EIGHTFOLD_CPU_PLUGIN names it");
+    }
+    plugin.package = fs::path(chosen).filename().string();
+    plugin.version_text.clear();
+    plugin.version = {};
+    plugin.path = fs::absolute(chosen, error).lexically_normal().string();
+    return plugin;
+  }
+  const fs::path folder = CacheFolder() / "plugins" / CacheName(kCpuPackage, kCpuVersion);
+  const std::optional<fs::path> library = CpuLibraryIn(folder);
+  if (!library) {
+    return Fail(fmt::format("the plugin that runs programs on the CPU is not in {}",
+                            folder.parent_path().string()),
+                "to get it: eightfold plugins fetch cpu");
+  }
+  plugin.path = library->string();
+  return plugin;
+}
+
 }  // namespace eightfold::pjrt

@@ -34,6 +34,11 @@ std::vector<Plugin> ListPlugins();
 // is asked. The error lists what is cached and how to fetch.
 Result<Plugin> FindPlugin(std::string_view spec);
 
+// The plugin that runs programs on the CPU: the library that $EIGHTFOLD_CPU_PLUGIN names, else the
+// one in the cache. It compiles for no GPU, so ListPlugins and FindPlugin do not know it. The error
+// says how to fetch it.
+Result<Plugin> FindCpuPlugin();
+
 }  // namespace eightfold::pjrt
 
 #endif  // EIGHTFOLD_PJRT_PLUGIN_H_

@@ -138,6 +138,28 @@ TEST_F(FetchTest, DamagedWheelIsDownloadedAgain) {
   EXPECT_EQ(Downloads(), 2);
 }
 
+TEST_F(FetchTest, AnotherCpuPluginThanTheKnownOneIsRefused) {
+  unsetenv("EIGHTFOLD_CPU_PLUGIN");
+  Result<Plugin> plugin = FetchCpuPlugin(nullptr);
+  ASSERT_FALSE(plugin);
+  EXPECT_THAT(plugin.error().next, HasSubstr("the wheel is not the known one"));
+  plugin = FindCpuPlugin();
+  ASSERT_FALSE(plugin);
+  EXPECT_THAT(plugin.error().next, HasSubstr("eightfold plugins fetch cpu"));
+}
+
+TEST_F(FetchTest, CpuPluginIsNoCompilerForGpus) {
+  const fs::path folder = Plugins() / "lammps-jax-pjrt-cpu-0.11.2" / "lammps_jax_pjrt_cpu";
+  fs::create_directories(folder);
+  std::ofstream(folder / "pjrt_c_api_cpu_plugin.so") << "library";
+  unsetenv("EIGHTFOLD_CPU_PLUGIN");
+  Result<Plugin> plugin = FindCpuPlugin();
+  ASSERT_TRUE(plugin) << plugin.error().Format();
+  EXPECT_EQ(plugin->Name(), "lammps-jax-pjrt-cpu 0.11.2");
+  EXPECT_TRUE(ListPlugins().empty());
+  EXPECT_FALSE(FindPlugin(""));
+}
+
 TEST_F(FetchTest, UnknownVersionNamesTheNearest) {
   Mode("missing");
   Result<Plugin> plugin = FetchPlugin("0.10.9", 12, nullptr);
