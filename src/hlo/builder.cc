@@ -9,43 +9,41 @@
 #include "base/float_types.h"
 #include "hlo/infer_shape.h"
 #include "hlo/shape_codec.h"
+#include "hlo/verifier.h"
 
 namespace eightfold::hlo {
 namespace {
 
-// LiteralProto of one element.
-std::string EncodeScalar(const Shape& shape, double value) {
+// Element `value` as `type` stores it, in the low bits.
+uint64_t BitsOf(PrimitiveType type, double value) {
+  const FloatFormat* format = FindFloatFormat(Name(type));
+  if (format != nullptr) return EncodeFloat(*format, value);
+  if (type == PrimitiveType::kPred) return value != 0;
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  return value >= kTwoTo63 ? static_cast<uint64_t>(value)
+                           : static_cast<uint64_t>(static_cast<int64_t>(value));
+}
+
+// LiteralProto of an array, from the bits of its elements.
+std::string EncodeLiteral(const Shape& shape, std::span<const uint64_t> bits) {
   std::string out;
   protozero::pbf_writer writer(out);
   writer.add_message(1, EncodeShape(shape));
-  auto field = static_cast<uint32_t>(LiteralField(shape.type));
-  const FloatFormat* format = FindFloatFormat(Name(shape.type));
-  uint64_t bits = format != nullptr ? EncodeFloat(*format, value)
-                                    : static_cast<uint64_t>(static_cast<int64_t>(value));
   int width = BitWidth(shape.type);
-  bool varint = format == nullptr && (width >= 32 || shape.type == PrimitiveType::kPred);
-  if (varint) {
-    int64_t one[] = {static_cast<int64_t>(bits)};
-    writer.add_bytes(field, EncodeInts(one));
-    return out;
+  bool is_float = FindFloatFormat(Name(shape.type)) != nullptr;
+  std::string data;
+  if (!is_float && (width >= 32 || shape.type == PrimitiveType::kPred)) {
+    std::vector<int64_t> numbers(bits.begin(), bits.end());
+    data = EncodeInts(numbers);
+  } else {
+    uint64_t mask = width < 8 ? (uint64_t{1} << width) - 1 : ~uint64_t{0};
+    for (uint64_t element : bits) {
+      for (int bit = 0; bit < std::max(width, 8); bit += 8) {
+        data.push_back(static_cast<char>((element & mask) >> bit));
+      }
+    }
   }
-  if (width < 8) bits &= (uint64_t{1} << width) - 1;
-  char bytes[8];
-  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(bits >> (8 * i));
-  writer.add_bytes(field, bytes, static_cast<size_t>(std::max(width / 8, 1)));
-  return out;
-}
-
-std::string EncodeDot(const DotDimensions& dims) {
-  std::string out;
-  protozero::pbf_writer writer(out);
-  auto add = [&](uint32_t field, const std::vector<int64_t>& list) {
-    if (!list.empty()) writer.add_packed_int64(field, list.begin(), list.end());
-  };
-  add(1, dims.lhs_contracting);
-  add(2, dims.rhs_contracting);
-  add(3, dims.lhs_batch);
-  add(4, dims.rhs_batch);
+  writer.add_bytes(static_cast<uint32_t>(LiteralField(shape.type)), data);
   return out;
 }
 
@@ -75,8 +73,21 @@ Instruction* Builder::Make(Opcode opcode, std::span<Instruction* const> operands
     if (!inferred) throw std::logic_error("Builder: " + inferred.error().what);
     made->shape = *inferred;
   }
+  Check(*made);
   instructions_.push_back(made);
   return made;
+}
+
+void Builder::Check(const Instruction& instruction) const {
+  auto verdict = VerifyInstruction(module_, instruction);
+  if (!verdict) throw std::logic_error("Builder: " + verdict.error().what);
+}
+
+Computation* Builder::Find(std::string_view name) const {
+  for (Computation* computation : module_.computations) {
+    if (computation->name == name) return computation;
+  }
+  return nullptr;
 }
 
 Instruction* Builder::WithType(Instruction* instruction, PrimitiveType type) {
@@ -94,13 +105,42 @@ Instruction* Builder::Parameter(int64_t number, const Shape* shape, std::string_
   return made;
 }
 
-Instruction* Builder::Constant(PrimitiveType type, double value) {
-  if (IsComplex(type) || !IsArray(type)) {
-    throw std::logic_error(fmt::format("Builder: a constant of type {}", Name(type)));
+Instruction* Builder::ConstantBits(PrimitiveType type, std::span<const int64_t> dims,
+                                   std::span<const uint64_t> bits) {
+  bool packed = !dims.empty() && BitWidth(type) < 8;
+  if (IsComplex(type) || !IsArray(type) || packed) {
+    throw std::logic_error(fmt::format("Builder: {} of type {}",
+                                       packed ? "an array constant" : "a constant", Name(type)));
   }
-  const Shape* shape = Array(type, {});
-  Attribute literal = Payload(Field::kLiteral, EncodeScalar(*shape, value));
+  const Shape* shape = Array(type, dims);
+  Attribute literal = Payload(Field::kLiteral, EncodeLiteral(*shape, bits));
   return Make(Opcode::kConstant, {}, {&literal, 1}, shape);
+}
+
+Instruction* Builder::Constant(PrimitiveType type, double value) {
+  uint64_t bits = BitsOf(type, value);
+  return ConstantBits(type, {}, {&bits, 1});
+}
+
+Instruction* Builder::ConstantArray(PrimitiveType type, std::span<const int64_t> dims,
+                                    std::span<const double> values) {
+  std::vector<uint64_t> bits;
+  for (double value : values) bits.push_back(BitsOf(type, value));
+  return ConstantBits(type, dims, bits);
+}
+
+Instruction* Builder::ConstantInts(PrimitiveType type, std::span<const int64_t> dims,
+                                   std::span<const int64_t> values) {
+  if (!IsIntegral(type)) {
+    throw std::logic_error(fmt::format("Builder: an integer constant of type {}", Name(type)));
+  }
+  std::vector<uint64_t> bits(values.begin(), values.end());
+  return ConstantBits(type, dims, bits);
+}
+
+Instruction* Builder::Full(PrimitiveType type, std::span<const int64_t> dims, double value) {
+  Instruction* scalar = Constant(type, value);
+  return dims.empty() ? scalar : Broadcast(scalar, dims);
 }
 
 Instruction* Builder::Iota(PrimitiveType type, std::span<const int64_t> dims, int64_t dimension) {
@@ -134,105 +174,6 @@ Instruction* Builder::Convert(Instruction* x, PrimitiveType type) {
   return Make(Opcode::kConvert, {&x, 1}, {}, Array(type, x->shape->dims));
 }
 
-Instruction* Builder::Broadcast(Instruction* x, std::span<const int64_t> dims,
-                                std::span<const int64_t> dimensions) {
-  Attribute attribute = Ints(Field::kDimensions, dimensions);
-  std::span<const Attribute> attributes(&attribute, dimensions.empty() ? 0 : 1);
-  return Make(Opcode::kBroadcast, {&x, 1}, attributes, Array(x->shape->type, dims));
-}
-
-Instruction* Builder::Reshape(Instruction* x, std::span<const int64_t> dims) {
-  const Shape* shape = Array(x->shape->type, dims);
-  if (ElementCount(*shape) != ElementCount(*x->shape)) {
-    throw std::logic_error(
-        fmt::format("Builder: reshape of {} to {}", ToString(*x->shape), ToString(*shape)));
-  }
-  return Make(Opcode::kReshape, {&x, 1}, {}, shape);
-}
-
-Instruction* Builder::Transpose(Instruction* x, std::span<const int64_t> permutation) {
-  Attribute attribute = Ints(Field::kDimensions, permutation);
-  std::span<const Attribute> attributes(&attribute, permutation.empty() ? 0 : 1);
-  Instruction* made = Make(Opcode::kTranspose, {&x, 1}, attributes);
-  made->shape = Array(made->shape->type, made->shape->dims);  // as everything built: default layout
-  return made;
-}
-
-Instruction* Builder::Slice(Instruction* x, std::span<const SliceRange> ranges) {
-  std::vector<Attribute> attributes;
-  for (const SliceRange& range : ranges) {
-    std::string wire;
-    protozero::pbf_writer writer(wire);
-    if (range.start != 0) writer.add_int64(1, range.start);
-    if (range.limit != 0) writer.add_int64(2, range.limit);
-    writer.add_int64(3, range.stride);
-    attributes.push_back(Payload(Field::kSliceDimensions, wire));
-  }
-  return Make(Opcode::kSlice, {&x, 1}, attributes);
-}
-
-Instruction* Builder::Concatenate(std::span<Instruction* const> parts, int64_t dimension) {
-  Attribute attribute = Ints(Field::kDimensions, {&dimension, 1});
-  return Make(Opcode::kConcatenate, parts, {&attribute, 1});
-}
-
-Instruction* Builder::Pad(Instruction* x, Instruction* value,
-                          std::span<const PaddingDimension> padding) {
-  std::string wire;
-  protozero::pbf_writer writer(wire);
-  for (const PaddingDimension& dim : padding) {
-    protozero::pbf_writer one(writer, 1);
-    if (dim.low != 0) one.add_int64(1, dim.low);
-    if (dim.high != 0) one.add_int64(2, dim.high);
-    if (dim.interior != 0) one.add_int64(3, dim.interior);
-  }
-  Instruction* operands[] = {x, value};
-  Attribute attribute = Payload(Field::kPaddingConfig, wire);
-  return Make(Opcode::kPad, operands, {&attribute, 1});
-}
-
-Instruction* Builder::DynamicSlice(Instruction* x, std::span<Instruction* const> starts,
-                                   std::span<const int64_t> sizes) {
-  std::vector<Instruction*> operands = {x};
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  Attribute attribute = Ints(Field::kDynamicSliceSizes, sizes);
-  return Make(Opcode::kDynamicSlice, operands, {&attribute, 1});
-}
-
-Instruction* Builder::DynamicUpdateSlice(Instruction* x, Instruction* update,
-                                         std::span<Instruction* const> starts) {
-  std::vector<Instruction*> operands = {x, update};
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  return Make(Opcode::kDynamicUpdateSlice, operands);
-}
-
-Instruction* Builder::Reduce(Instruction* x, Instruction* init, std::span<const int64_t> dimensions,
-                             Computation* reducer) {
-  Instruction* operands[] = {x, init};
-  Attribute attribute = Ints(Field::kDimensions, dimensions);
-  std::span<const Attribute> attributes(&attribute, dimensions.empty() ? 0 : 1);
-  return Make(Opcode::kReduce, operands, attributes, nullptr, {&reducer, 1});
-}
-
-Instruction* Builder::Dot(Instruction* lhs, Instruction* rhs, const DotDimensions& dimensions,
-                          PrimitiveType type) {
-  Instruction* operands[] = {lhs, rhs};
-  Attribute attribute = Payload(Field::kDotDimensionNumbers, EncodeDot(dimensions));
-  return WithType(Make(Opcode::kDot, operands, {&attribute, 1}), type);
-}
-
-Instruction* Builder::Conv(Instruction* input, Instruction* kernel, const Window& window,
-                           const ConvolutionDimensions& dimensions, PrimitiveType type,
-                           int64_t feature_groups) {
-  Instruction* operands[] = {input, kernel};
-  Attribute attributes[] = {
-      Payload(Field::kWindow, EncodeWindow(window)),
-      Payload(Field::kConvolutionDimensionNumbers, EncodeConvolutionDimensions(dimensions)),
-      Attribute::Varint(Field::kFeatureGroupCount, static_cast<uint64_t>(feature_groups)),
-      Attribute::Varint(Field::kBatchGroupCount, 1)};
-  return WithType(Make(Opcode::kConvolution, operands, attributes), type);
-}
-
 Instruction* Builder::Tuple(std::span<Instruction* const> elements) {
   return Make(Opcode::kTuple, elements);
 }
@@ -240,6 +181,14 @@ Instruction* Builder::Tuple(std::span<Instruction* const> elements) {
 Instruction* Builder::GetTupleElement(Instruction* tuple, int64_t index) {
   Attribute attribute = Attribute::Varint(Field::kTupleIndex, static_cast<uint64_t>(index));
   return Make(Opcode::kGetTupleElement, {&tuple, 1}, {&attribute, 1});
+}
+
+std::vector<Instruction*> Builder::Elements(Instruction* tuple) {
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < tuple->shape->tuple.size(); ++i) {
+    elements.push_back(GetTupleElement(tuple, static_cast<int64_t>(i)));
+  }
+  return elements;
 }
 
 Instruction* Builder::Call(Computation* callee, std::span<Instruction* const> arguments) {

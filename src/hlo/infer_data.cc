@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "hlo/infer_internal.h"
-#include "hlo/wire.h"
 
 namespace eightfold::hlo {
 namespace {
@@ -19,33 +18,6 @@ std::string Join(std::span<const int64_t> dims) {
 
 bool Contains(std::span<const int64_t> dims, size_t dim) {
   return std::ranges::find(dims, static_cast<int64_t>(dim)) != dims.end();
-}
-
-// GatherDimensionNumbers: lists in fields 1, 2, 3, 5, 6 and one number in field 4.
-struct GatherDimensions {
-  bool ok = true;
-  std::vector<int64_t> offset, collapsed, start_index_map, operand_batching, indices_batching;
-  int64_t index_vector_dim = 0;
-};
-
-GatherDimensions DecodeGather(std::string_view message) {
-  GatherDimensions dims;
-  auto add = [](const wire::Cursor& cursor, std::vector<int64_t>& to) {
-    cursor.Ints([&](int64_t value) { to.push_back(value); });
-  };
-  try {
-    for (wire::Cursor cursor(message); cursor.Next();) {
-      if (cursor.field() == 1) add(cursor, dims.offset);
-      if (cursor.field() == 2) add(cursor, dims.collapsed);
-      if (cursor.field() == 3) add(cursor, dims.start_index_map);
-      if (cursor.field() == 4) dims.index_vector_dim = cursor.Int();
-      if (cursor.field() == 5) add(cursor, dims.operand_batching);
-      if (cursor.field() == 6) add(cursor, dims.indices_batching);
-    }
-  } catch (const wire::Damage&) {
-    dims.ok = false;
-  }
-  return dims;
 }
 
 void AppendDimension(InferredShape& result, int64_t size, bool dynamic) {
@@ -271,7 +243,7 @@ Inferred InferDynamicUpdateSlice(const Instruction& update) {
 Inferred InferGather(const Instruction& gather) {
   const Shape& operand = OperandShape(gather, 0);
   const Shape& indices = OperandShape(gather, 1);
-  GatherDimensions dims = DecodeGather(gather.Bytes(Field::kGatherDimensionNumbers));
+  GatherDimensions dims = DecodeGatherDimensions(gather.Bytes(Field::kGatherDimensionNumbers));
   std::vector<int64_t> sizes = DecodeInts(gather.Bytes(Field::kGatherSliceSizes));
   bool fits = dims.ok && operand.IsArray() && IsIntegral(indices.type) &&
               sizes.size() == operand.rank() && dims.index_vector_dim >= 0 &&

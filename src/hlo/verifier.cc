@@ -112,4 +112,10 @@ Result<void> Verify(const Module& module) {
   return tl::unexpected(verdict.TakeError());
 }
 
+Result<void> VerifyInstruction(const Module& module, const Instruction& instruction) {
+  Verdict verdict(module);
+  if (ShapeCheck(verdict).CheckInstruction(instruction)) return {};
+  return tl::unexpected(verdict.TakeError());
+}
+
 }  // namespace eightfold::hlo

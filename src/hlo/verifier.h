@@ -12,6 +12,10 @@ namespace eightfold::hlo {
 // The first violation is returned, placed in the source text where the module has one.
 Result<void> Verify(const Module& module);
 
+// The part of it about one instruction: its shape, and the computations that it calls. Operands and
+// called computations must be there and sound.
+Result<void> VerifyInstruction(const Module& module, const Instruction& instruction);
+
 }  // namespace eightfold::hlo
 
 #endif  // EIGHTFOLD_HLO_VERIFIER_H_

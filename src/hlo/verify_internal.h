@@ -56,6 +56,7 @@ class ShapeCheck {
  public:
   explicit ShapeCheck(Verdict& verdict) : verdict_(verdict) {}
   bool CheckComputation(const Computation& computation);
+  bool CheckInstruction(const Instruction& instruction);
 
  private:
   // Whether `shape` was found to be well-formed lately. A module has few distinct shapes, so most

@@ -314,17 +314,19 @@ bool CheckResultShape(Verdict& verdict, const Instruction& instruction) {
 
 }  // namespace
 
+bool ShapeCheck::CheckInstruction(const Instruction& instruction) {
+  if (!IsKnown(instruction.shape)) {
+    std::string problem = ShapeProblem(*instruction.shape);
+    if (!problem.empty()) return verdict_.Fail(instruction, problem);
+  }
+  if (IsPlainArithmetic(instruction)) return true;
+  return CheckResultShape(verdict_, instruction) &&
+         (instruction.called.empty() || CheckCalled(verdict_, instruction));
+}
+
 bool ShapeCheck::CheckComputation(const Computation& computation) {
   for (const Instruction* instruction : computation.instructions) {
-    if (!IsKnown(instruction->shape)) {
-      std::string problem = ShapeProblem(*instruction->shape);
-      if (!problem.empty()) return verdict_.Fail(*instruction, problem);
-    }
-    if (IsPlainArithmetic(*instruction)) continue;
-    if (!CheckResultShape(verdict_, *instruction) ||
-        (!instruction->called.empty() && !CheckCalled(verdict_, *instruction))) {
-      return false;
-    }
+    if (!CheckInstruction(*instruction)) return false;
   }
   return true;
 }

@@ -214,6 +214,72 @@ std::vector<PaddingDimension> DecodePadding(const Instruction& pad) {
   return dims;
 }
 
+namespace {
+
+// Both messages have lists in fields 1, 2, 3, 5 and 6 and one number in field 4.
+struct IndexFields {
+  std::vector<int64_t>* lists[7] = {};  // by field number; null: none
+  int64_t* index_vector_dim = nullptr;
+};
+
+bool DecodeIndexFields(std::string_view wire, const IndexFields& to) {
+  return ForEachField(wire, [&](const Cursor& cursor) {
+    if (cursor.field() == 4) *to.index_vector_dim = cursor.Int();
+    if (cursor.field() < 7 && to.lists[cursor.field()] != nullptr) {
+      Append(cursor, *to.lists[cursor.field()]);
+    }
+  });
+}
+
+std::string EncodeIndexFields(const IndexFields& from) {
+  std::string out;
+  protozero::pbf_writer writer(out);
+  for (uint32_t field : {1, 2, 3, 4, 5, 6}) {
+    if (field == 4) {
+      AddInt(writer, field, *from.index_vector_dim);
+    } else {
+      AddInts(writer, field, *from.lists[field]);
+    }
+  }
+  return out;
+}
+
+IndexFields FieldsOf(GatherDimensions& dims) {
+  return {.lists = {nullptr, &dims.offset, &dims.collapsed, &dims.start_index_map, nullptr,
+                    &dims.operand_batching, &dims.indices_batching},
+          .index_vector_dim = &dims.index_vector_dim};
+}
+
+IndexFields FieldsOf(ScatterDimensions& dims) {
+  return {.lists = {nullptr, &dims.update_window, &dims.inserted_window, &dims.to_operand, nullptr,
+                    &dims.input_batching, &dims.indices_batching},
+          .index_vector_dim = &dims.index_vector_dim};
+}
+
+}  // namespace
+
+GatherDimensions DecodeGatherDimensions(std::string_view wire) {
+  GatherDimensions dims;
+  dims.ok = DecodeIndexFields(wire, FieldsOf(dims));
+  return dims;
+}
+
+std::string EncodeGatherDimensions(const GatherDimensions& dimensions) {
+  GatherDimensions dims = dimensions;
+  return EncodeIndexFields(FieldsOf(dims));
+}
+
+ScatterDimensions DecodeScatterDimensions(std::string_view wire) {
+  ScatterDimensions dims;
+  dims.ok = DecodeIndexFields(wire, FieldsOf(dims));
+  return dims;
+}
+
+std::string EncodeScatterDimensions(const ScatterDimensions& dimensions) {
+  ScatterDimensions dims = dimensions;
+  return EncodeIndexFields(FieldsOf(dims));
+}
+
 Metadata DecodeMetadata(std::string_view wire) {
   Metadata metadata;
   ForEachField(wire, [&](const Cursor& cursor) {

@@ -58,6 +58,25 @@ struct PaddingDimension {
 };
 std::vector<PaddingDimension> DecodePadding(const Instruction& pad);
 
+// GatherDimensionNumbers: which dimensions of the result are those of a slice (`offset`), which of
+// the operand's are dropped from it (`collapsed`), and where an index vector points.
+struct GatherDimensions {
+  bool ok = true;
+  std::vector<int64_t> offset, collapsed, start_index_map, operand_batching, indices_batching;
+  int64_t index_vector_dim = 0;  // the rank of the indices: each index is a vector of one
+};
+GatherDimensions DecodeGatherDimensions(std::string_view wire);
+std::string EncodeGatherDimensions(const GatherDimensions& dimensions);
+
+// ScatterDimensionNumbers: the same for updates that are written.
+struct ScatterDimensions {
+  bool ok = true;
+  std::vector<int64_t> update_window, inserted_window, to_operand, input_batching, indices_batching;
+  int64_t index_vector_dim = 0;
+};
+ScatterDimensions DecodeScatterDimensions(std::string_view wire);
+std::string EncodeScatterDimensions(const ScatterDimensions& dimensions);
+
 // OpMetadata. Views into the module.
 struct Metadata {
   std::string_view op_type, op_name, source_file;

@@ -85,6 +85,41 @@ struct Program {
     return b.Transpose(b.DynamicUpdateSlice(sliced, part, starts), {1, 0});
   }
 
+  // Values whose names are in builder_oracle_test.py.
+  void Data(Builder& b, Instruction* x, std::vector<Instruction*>& results) {
+    std::vector<int64_t> dims = {2, 3};
+    std::vector<double> real = {0.5, -1, 2, 1e30, 0, -3};
+    std::vector<int64_t> whole = {1, -2, int64_t{1} << 62, -(int64_t{1} << 62), 0, 5};
+    results.push_back(b.ConstantArray(PrimitiveType::kF32, dims, real));
+    results.push_back(
+        b.ConstantArray(PrimitiveType::kPred, dims, std::vector<double>{1, 0, 0, 1, 1, 0}));
+    results.push_back(
+        b.ConstantArray(PrimitiveType::kU8, dims, std::vector<double>{1, 0, 200, 1, 255, 0}));
+    Instruction* wide = b.ConstantInts(PrimitiveType::kS64, dims, whole);
+    results.push_back(wide);
+    results.push_back(b.ConstantInts(PrimitiveType::kU64, dims, whole));
+    results.push_back(b.Reverse(x, {1}));
+    Instruction* bytes = b.BitcastConvert(x, PrimitiveType::kU8);
+    results.push_back(bytes);
+    results.push_back(b.BitcastConvert(b.OptimizationBarrier(bytes), PrimitiveType::kF32));
+    results.push_back(b.ShiftRightArithmetic(wide, b.Like(wide, 3)));
+    results.push_back(b.ShiftRightLogical(wide, b.Like(wide, 3)));
+    results.push_back(b.Remainder(wide, b.Like(wide, 3)));
+    results.push_back(b.PopulationCount(wide));
+    results.push_back(b.Not(b.Xor(wide, b.Like(wide, 6))));
+    Instruction* parts[] = {x, b.IotaLike(x, kS32, 1)};
+    Builder less(module, "less");
+    Instruction* left = less.Parameter(0, Array(kF32, {}));
+    Instruction* right = less.Parameter(1, Array(kF32, {}));
+    less.Parameter(2, Array(kS32, {}));
+    less.Parameter(3, Array(kS32, {}));
+    Instruction* sorted = b.Sort(parts, 1, less.Build(less.Less(left, right)));
+    for (Instruction* element : b.Elements(sorted)) results.push_back(element);
+    for (auto reducer : {b.AddReducer(kF32), b.MaxReducer(kF32), b.MinReducer(kF32)}) {
+      results.push_back(b.Reduce(x, b.Constant(kF32, 0), {1}, reducer));
+    }
+  }
+
   Computation* Main() {
     Computation* sum = Sum();
     Builder b(module, "main");
@@ -97,8 +132,10 @@ struct Program {
     Instruction* clamped =
         b.Clamp(b.Constant(kF32, -1), b.Subtract(x, counted), b.Constant(kF32, 1));
     Instruction* selected = b.Select(b.Compare(x, counted, "GT"), x, clamped);
-    return b.Build(b.Tuple({looped, product, total, selected, Choice(b, selector, x),
-                            Convolution(b, x), Moves(b, x)}));
+    std::vector<Instruction*> results = {
+        looped, product, total, selected, Choice(b, selector, x), Convolution(b, x), Moves(b, x)};
+    Data(b, x, results);
+    return b.Build(b.Tuple(results));
   }
 };
 

@@ -33,7 +33,31 @@ def expected(x, selector):
     convolved = x - np.pad(x, ((0, 0), (0, 1)))[:, 1:]
     moved = x.copy()
     moved[0, 1:] = x[1, 1:]
-    return [looped, product, product.sum(0) + 0.5, selected, choice, convolved, moved.T]
+    return [looped, product, product.sum(0) + 0.5, selected, choice, convolved, moved.T] + data(x)
+
+
+def data(x):
+    wide = np.array([[1, -2, 2**62], [-(2**62), 0, 5]], np.int64)
+    return [
+        np.array([[0.5, -1, 2], [1e30, 0, -3]], np.float32),
+        np.array([[1, 0, 0], [1, 1, 0]], bool),
+        np.array([[1, 0, 200], [1, 255, 0]], np.uint8),
+        wide,
+        wide.view(np.uint64),
+        x[:, ::-1],
+        x.view(np.uint8).reshape(2, 3, 4),
+        x,
+        wide >> 3,
+        (wide.view(np.uint64) >> np.uint64(3)).view(np.int64),
+        np.fmod(wide, 3),
+        np.bitwise_count(wide.view(np.uint64)).astype(np.int64),
+        ~(wide ^ 6),
+        np.sort(x, 1),
+        np.argsort(x, 1, kind="stable").astype(np.int32),
+        x.sum(1),
+        np.maximum(x.max(1), 0),
+        np.minimum(x.min(1), 0),
+    ]
 
 
 def main():
@@ -44,6 +68,7 @@ def main():
         want = expected(x, selector)
         assert len(got) == len(want), (len(got), len(want))
         for i, (g, w) in enumerate(zip(got, want)):
+            assert g.dtype == w.dtype, f"result {i}: {g.dtype}, not {w.dtype}"
             np.testing.assert_allclose(g, w, rtol=1e-6, err_msg=f"result {i}, selector {selector}")
 
 

@@ -134,10 +134,40 @@ TEST_F(BuilderTest, OperandsThatDoNotFitThrowWithTheReason) {
     return Throws<std::logic_error>(Property(&std::logic_error::what, HasSubstr(text)));
   };
   EXPECT_THAT([&] { b.Add(x, y); }, what("add of f32[2,6] and s32[2,6]"));
-  EXPECT_THAT([&] { b.Reshape(x, {5}); }, what("reshape of f32[2,6]{1,0} to f32[5]{0}"));
+  EXPECT_THAT([&] { b.Reshape(x, {5}); },
+              what("reshape of (f32[2,6]) cannot be f32[5]: the number of elements stays"));
   EXPECT_THAT([&] { b.GetTupleElement(x, 0); }, what("not a tuple"));
   Builder other(module_, "other");
   EXPECT_THAT([&] { other.Build(x); }, what("root is not an instruction of this computation"));
+}
+
+TEST_F(BuilderTest, WhatTheVerifierRefusesIsRefusedAtTheCall) {
+  Builder b(module_, "main");
+  Instruction* x = b.Parameter(0, Array(kF32, {2, 6}));
+  auto what = [](const std::string& text) {
+    return Throws<std::logic_error>(Property(&std::logic_error::what, HasSubstr(text)));
+  };
+  EXPECT_THAT([&] { b.Add(x, b.Convert(x, kBF16)); }, what("float operands must be of one type"));
+  EXPECT_THAT([&] { b.Broadcast(x, {3, 6}, {0, 1}); }, what("do not map it"));
+  EXPECT_THAT([&] { b.Compare(x, x, "LESS"); }, what("direction \"LESS\""));
+  EXPECT_THAT([&] { b.Reduce(x, b.Constant(kF32, 0), {1}, b.AddReducer(kS32)); },
+              what("of other types"));
+  std::vector<int64_t> dims = {3};
+  std::vector<double> two = {1, 2};
+  EXPECT_THAT([&] { b.ConstantArray(kF32, dims, two); }, what("2 elements"));
+  EXPECT_THAT([&] { b.BitcastConvert(x, PrimitiveType::kF64); }, what("bitcast-convert"));
+  std::vector<int64_t> sizes = {1, 1};
+  EXPECT_THAT([&] { b.Gather(x, b.Iota(kS32, {4}, 0), {.offset = {0}}, sizes); }, what("gather"));
+}
+
+TEST_F(BuilderTest, ReducersAreMadeOncePerModule) {
+  Builder b(module_, "main");
+  Computation* sum = b.AddReducer(kF32);
+  EXPECT_EQ(b.AddReducer(kF32), sum);
+  EXPECT_NE(b.MaxReducer(kF32), sum);
+  EXPECT_NE(b.AddReducer(kBF16), sum);
+  EXPECT_EQ(Builder(module_, "other").AddReducer(kF32), sum);
+  ExpectVerified(b.Build(b.Parameter(0, Array(kF32, {2}))));
 }
 
 TEST_F(BuilderTest, NamesAreUniqueInTheModule) {
