@@ -52,11 +52,7 @@ abi::NamedValue StringOption(std::string_view name, const std::string& value) {
 
 }  // namespace
 
-Result<Api> Api::Load(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return FailCompiler(fmt::format("cannot load plugin: {}", dlerror()));
-  }
+Result<Api> Api::FromLibrary(void* library, const std::string& path) {
   using GetApi = const abi::ApiTable* (*)();
   auto get_api = reinterpret_cast<GetApi>(dlsym(library, "GetPjrtApi"));
   if (get_api == nullptr) {
@@ -72,10 +68,26 @@ Result<Api> Api::Load(const std::string& path) {
                                     table->version.major_version, table->version.minor_version,
                                     abi::kMajorVersion));
   }
-  Api api(table);
+  return Api(table);
+}
+
+Result<Api> Api::Load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return FailCompiler(fmt::format("cannot load plugin: {}", dlerror()));
+  }
+  EF_TRY(Api api, FromLibrary(library, path));
   auto args = NewArgs<abi::PluginInitializeArgs>();
   EF_CHECK_OK(api.Call(Function::kPluginInitialize, args));
   return api;
+}
+
+Result<Api> Api::Attach(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (library == nullptr) {
+    return FailCompiler(fmt::format("plugin {} is not loaded in this process", path));
+  }
+  return FromLibrary(library, path);
 }
 
 bool Api::Has(Function function) const {

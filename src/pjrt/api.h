@@ -20,6 +20,9 @@ class Api {
   // Loads the plugin library at `path`, checks its ABI and runs its one-time setup. Errors: not a
   // shared library, no GetPjrtApi, another major ABI version, setup failed.
   static Result<Api> Load(const std::string& path);
+  // The same of a library that this process has loaded already, and whoever loaded it sets up. Error
+  // besides those: it is not loaded.
+  static Result<Api> Attach(const std::string& path);
 
   int major_version() const { return table_->version.major_version; }
   int minor_version() const { return table_->version.minor_version; }
@@ -45,6 +48,7 @@ class Api {
 
  private:
   explicit Api(const abi::ApiTable* table) : table_(table) {}
+  static Result<Api> FromLibrary(void* library, const std::string& path);
   Result<void> CallUntyped(abi::Function function, void* args) const;
   std::string TakeMessage(abi::Error* error) const;
 

@@ -1,5 +1,6 @@
 #include "pjrt/run_worker.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -21,6 +22,15 @@ namespace {
 constexpr int kLifelineFd = 3;
 constexpr uint64_t kLogLimit = uint64_t{4} << 20;
 
+// Where the Python module that this code is part of keeps its programs; empty in a program.
+path ModuleFolder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&ModuleFolder), &info) == 0) return {};
+  const path library = info.dli_fname;
+  return library.is_absolute() && library.extension() == ".so" ? library.parent_path() / "bin"
+                                                               : path();
+}
+
 Result<std::string> FindWorker() {
   if (const char* chosen = std::getenv("EIGHTFOLD_WORKER"); chosen != nullptr && *chosen != '\0') {
     if (access(chosen, X_OK) == 0) return std::string(chosen);
@@ -28,14 +38,18 @@ Result<std::string> FindWorker() {
   }
   std::error_code error;
   const path self = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  const path candidates[] = {self / "eightfold-worker",
-                             self / "../libexec/eightfold/eightfold-worker"};
+  std::vector<path> candidates = {self / "eightfold-worker",
+                                  self / "../libexec/eightfold/eightfold-worker"};
+  if (path module = ModuleFolder(); !module.empty()) candidates = {module / "eightfold-worker"};
   for (const path& candidate : candidates) {
     if (access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal().string();
   }
+  std::string looked;
+  for (const path& candidate : candidates) {
+    looked += (looked.empty() ? "" : " and ") + candidate.lexically_normal().string();
+  }
   return Fail("cannot find eightfold-worker, the program that runs the compiler",
-              fmt::format("looked for {} and {}; EIGHTFOLD_WORKER can name it",
-                          candidates[0].string(), candidates[1].lexically_normal().string()));
+              fmt::format("looked for {}; EIGHTFOLD_WORKER can name it", looked));
 }
 
 // A file descriptor that is closed when this object goes.

@@ -1,0 +1,175 @@
+"""audit(): one program, compiled for a GPU that need not be there, to a report."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+import pathlib
+import warnings
+from typing import Any, Literal
+
+from ._errors import InputError
+from ._report import Report
+
+Fix = bool | Literal["planned", "all"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """What is handed to the C++ side: bytes of any format that `eightfold audit` reads, or a path."""
+
+    name: str
+    content: bytes | None
+    path: str = ""
+    partitions: int = 0
+    """Devices it is partitioned over; 0: what the program says."""
+
+
+def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None,
+          plugin: str | os.PathLike[str] | None = None, fix: Fix = False, **kwargs: Any) -> Report:
+    """What `program` really runs when it is compiled for `target`, and why not what it asks for.
+
+    No GPU is needed: the program is lowered for CUDA and compiled by a stock plugin in a process of its
+    own.
+
+    Args:
+      program: a function (jitted or not), called with `args` and `kwargs`, which may be arrays or
+        `jax.ShapeDtypeStruct`s; or, without `args`, what JAX makes of one: traced, lowered, or compiled
+        for CUDA; or StableHLO or HLO as text, bytes or an MLIR module; or the path of such a file.
+      target: the GPU: a name that `eightfold targets` lists ("rtx5070", "h100" …) or the path of a
+        target config. Default: EIGHTFOLD_TARGET, or `target` in eightfold.toml.
+      plugin: the compiler: a version of jax-cuda12-pjrt ("0.10.2"; "cuda13-0.10.2" for the other) or
+        the path of a plugin library. Default: EIGHTFOLD_PLUGIN, or `plugin` in eightfold.toml, or the
+        one that is installed beside JAX, or the newest in the cache.
+      fix: True ("planned") puts back the FP8 convolutions that XLA loses, as `install` does; "all" also
+        those that cuDNN may have no plan for.
+
+    Raises:
+      InputError: the program, target or plugin does not make sense.
+      CompilerError: the compiler refused the program, crashed or passed a limit.
+    """
+    from . import _native
+
+    if fix not in (False, True, "planned", "all"):
+        raise InputError(f"fix is {fix!r}; it can be False, True, 'planned' or 'all'")
+    lowered = _program(program, args, kwargs)
+    native = _native.audit(
+        name=lowered.name, content=lowered.content, path=lowered.path,
+        target=os.fspath(target or ""), plugin=os.fspath(plugin or ""),
+        otherwise_plugin=installed_plugin() or "", partitions=lowered.partitions,
+        fix={False: "", True: "planned"}.get(fix, fix))
+    return Report(native)
+
+
+def installed_plugin() -> str | None:
+    """The path of the CUDA plugin that JAX would load in this environment; None when there is none."""
+    for package in ("jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except ImportError:
+            continue
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            library = pathlib.Path(folder) / "xla_cuda_plugin.so"
+            if library.is_file():
+                return str(library)
+    return None
+
+
+def _program(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+    """Any of the things that audit() takes, as bytes."""
+    read = _read(program)
+    if read is not None:
+        if args or kwargs:
+            raise InputError(f"{read.name} is a program already and takes no arguments")
+        return read
+    if not callable(program):
+        raise InputError(
+            f"cannot audit a {type(program).__name__}: a function, something that JAX lowered or compiled, "
+            "StableHLO, HLO or a path is wanted")
+    import jax
+    from jax.extend import source_info_util
+
+    source_info_util.register_exclusion(__file__)  # no line of the user's program comes from here
+    jitted = program if hasattr(program, "trace") else jax.jit(program)
+    return _from_lowered(_lower(jitted.trace(*args, **kwargs)))
+
+
+def _read(program: Any) -> Program | None:
+    """A program that needs no arguments any more; None for a function."""
+    if isinstance(program, bytes):
+        return Program("program", program)
+    if isinstance(program, os.PathLike) or (isinstance(program, str) and "\n" not in program):
+        path = os.fspath(program)
+        if os.path.isdir(path):
+            raise InputError(f"{path} is a directory; `eightfold audit` takes one, audit() takes a program")
+        return Program(path, None, path)
+    if isinstance(program, str):
+        return Program("program", program.encode())
+    if hasattr(program, "operation") and hasattr(program, "body"):
+        return Program("program", _with_locations(program).encode())
+    if hasattr(program, "runtime_executable"):
+        return _from_compiled(program)
+    if hasattr(program, "compiler_ir"):
+        return _from_lowered(program)
+    if hasattr(program, "jaxpr") and hasattr(program, "lower"):
+        return _from_lowered(_lower(program))
+    return None
+
+
+def _lower(traced: Any) -> Any:
+    return traced.lower(lowering_platforms=("cuda",))
+
+
+def _with_locations(module: Any) -> str:
+    return module.operation.get_asm(enable_debug_info=True)
+
+
+def _from_lowered(lowered: Any) -> Program:
+    """HLO where one device runs it, for every plugin reads that; StableHLO, with its shardings, otherwise."""
+    module = lowered.compiler_ir("stablehlo")
+    attributes = module.operation.attributes
+    name = str(attributes["sym_name"]).strip('"@') if "sym_name" in attributes else "program"
+    platforms = _platforms(lowered)
+    if platforms and "cuda" not in platforms:
+        warnings.warn(f"{name} was lowered for {', '.join(platforms)}: rules that JAX has for CUDA only did "
+                      "not apply; hand over the function, or lower with lowering_platforms=('cuda',)",
+                      stacklevel=4)
+    partitions = 1
+    if "mhlo.num_partitions" in attributes:
+        partitions = int(attributes["mhlo.num_partitions"].value)
+    if partitions == 1:
+        try:
+            return Program(name, lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+        except Exception:  # what JAX cannot convert here, the plugin may be able to
+            pass
+    return Program(name, _with_locations(module).encode(), partitions=partitions)
+
+
+def _platforms(lowered: Any) -> tuple[str, ...]:
+    return tuple(getattr(getattr(lowered, "_lowering", None), "_platforms", None) or ())
+
+
+def _from_compiled(compiled: Any) -> Program:
+    executable = compiled.runtime_executable()
+    platform = _platform_of(compiled, executable)
+    if platform not in ("cuda", "gpu", ""):
+        raise InputError(
+            f"this program was compiled for the {platform}, which says nothing about a GPU; hand over the "
+            "jitted function and its arguments instead: eightfold.audit(jitted, *args, target=…)")
+    modules = executable.hlo_modules()
+    if not modules:
+        raise InputError("the compiled program holds no HLO")
+    return Program(modules[0].name, modules[0].as_serialized_hlo_module_proto())
+
+
+def _platform_of(compiled: Any, executable: Any) -> str:
+    """"cuda", "cpu" …; "" when nothing tells: one compiled for devices that are not there has no client."""
+    client = getattr(executable, "client", None)
+    if client is not None:
+        return str(client.platform)
+    try:
+        devices = compiled._executable._device_list
+        return str(next(iter(devices)).platform)
+    except (AttributeError, StopIteration):
+        return ""
