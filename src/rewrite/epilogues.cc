@@ -37,6 +37,8 @@ void AbsorbInto(Capture& capture, Level& level, std::string_view name, Instructi
 bool AbsorbAdd(Capture& capture, Level& level, Instruction& user) {
   Instruction* other = nullptr;
   if (!EitherOrder(Opcode::kAdd, Is(level.value), match::Any(&other))(&user)) return false;
+  // XLA takes the value for its own external operand, and computes the convolution twice.
+  if (other == level.value) return capture.Refuse(user, "it adds a value to itself"), false;
   if (!capture.MayTake(*other)) return capture.Refuse(user, std::string(kCycle)), false;
   if (!capture.graph().Contains(user)) {
     AbsorbInto(capture, level, "add", user, other);
