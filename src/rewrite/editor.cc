@@ -106,7 +106,8 @@ bool Editor::CanRemove(const Instruction& i) const {
     case Opcode::kSelect:
       return true;
     case Opcode::kCustomCall:
-      return i.custom_call_target() == "__cudnn$convForward";
+      return i.custom_call_target() == "__cudnn$convForward" ||
+             i.custom_call_target() == "__cudnn$convForwardGraph";
     default:
       return false;  // left to XLA, which knows what has an effect
   }
