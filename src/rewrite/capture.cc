@@ -140,8 +140,20 @@ Captured Capture::Run(Instruction& result, std::span<Instruction* const> moved) 
   return Finish();
 }
 
-// Only what is about the endpoint is of interest: the rest was absorbed in the end, or lies behind.
+// What reads the graph takes operands in the graph's order, which reordering may have made another
+// than that of absorption. Only refusals about the endpoint are of interest: the rest was absorbed
+// in the end, or lies behind.
 Captured Capture::Finish() {
+  if (!exact_) {
+    std::vector<Instruction*> in_order;
+    for (const OpGraph::Node& node : now_.graph.nodes()) {
+      for (const Instruction* operand : node.operands) {
+        auto found = std::ranges::find(now_.operands, operand);
+        if (found != now_.operands.end()) in_order.push_back(*found);
+      }
+    }
+    now_.operands = std::move(in_order);
+  }
   const auto& users = editor_.Users(*now_.endpoint);
   for (Refusal& refusal : refusals_) {
     bool repeated =

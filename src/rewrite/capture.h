@@ -22,7 +22,7 @@ struct Refusal {
 // What became part of a graph call.
 struct Captured {
   OpGraph graph;
-  std::vector<Instruction*> operands;  // from outside, in the order they were absorbed
+  std::vector<Instruction*> operands;  // from outside
   std::vector<Instruction*> amaxes;    // extra scalar results
   Instruction* endpoint = nullptr;     // whose value the call's tensor result is
   std::vector<Refusal> refusals;       // why the endpoint's users stay outside
@@ -34,7 +34,9 @@ struct Captured {
 // found, so it is XLA's.
 class Capture {
  public:
-  // `exact`: retype what XLA retypes even where that is the amax that happens to be last.
+  // `exact`: as XLA writes it, even where that is not sound: it gives the type of a saturating
+  // conversion to the last operation, which may be an amax, and lists external operands in the
+  // order in which they were absorbed even when the operations were reordered since.
   Capture(const Editor& editor, bool exact) : editor_(editor), exact_(exact) {}
 
   // Of the convolution's result, whose first operations are `moved`: multiplications and divisions
