@@ -1,0 +1,28 @@
+#ifndef EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
+#define EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/result.h"
+#include "hlo/module.h"
+#include "pjrt/execute.h"
+
+// Running modules on this machine's CPU, for tests.
+namespace eightfold::selfplay {
+
+// The value, or an exception with the error's text: a test has nothing to do without it.
+template <class T>
+T Must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().Format());
+  return *std::move(result);
+}
+
+// The CPU plugin of the cache, fetched first when it is not there.
+const pjrt::Client& Cpu();
+// Verifies and compiles `module`.
+pjrt::LoadedExecutable CompileForCpu(const hlo::Module& module);
+
+}  // namespace eightfold::selfplay
+
+#endif  // EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
