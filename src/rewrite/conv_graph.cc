@@ -95,11 +95,12 @@ class Pass {
     }
     if (options_.extent == Extent::kHideOnly) return false;
     Replaced replaced = ReplaceByGraphCall(editor, site, options_.extent == Extent::kAll);
-    Report(*site.conv, replaced);
+    Report(site, replaced);
     return true;
   }
 
-  void Report(const Instruction& conv, const Replaced& replaced) {
+  void Report(const Site& site, const Replaced& replaced) {
+    const Instruction& conv = *site.conv;
     Rewritten rewritten{.computation = std::string(conv.parent->name),
                         .convolution = std::string(conv.name),
                         .call = std::string(replaced.call->name),
@@ -108,7 +109,7 @@ class Pass {
       if (node.name != "conv") rewritten.ops.emplace_back(node.name);
     }
     hlo::PrimitiveType type = replaced.captured.endpoint->shape->type;
-    bool is_rounded = type != replaced.captured.graph.nodes()[0].type;
+    bool is_rounded = type != site.result->shape->type;
     if (is_rounded && hlo::IsF8(type)) rewritten.ops.emplace_back(hlo::Name(type));
     result_.rewritten.push_back(std::move(rewritten));
     for (const Refusal& refusal : replaced.captured.refusals) {

@@ -131,12 +131,15 @@ auto OneUser(const Editor& editor) {
 
 bool AbsorbRelu6(Capture& capture, Level& level, Instruction& user) {
   Instruction *zero = nullptr, *six = nullptr;
-  auto one_user = OneUser(capture.editor());
-  if (!Op(Opcode::kClamp, match::Where(As(&zero, Broadcast(match::One(0))), one_user),
-          Is(level.value), match::Where(As(&six, Broadcast(match::One(6))), one_user))(&user) ||
-      !capture.MayTake(*six)) {
+  if (!Op(Opcode::kClamp, As(&zero, Broadcast(match::One(0))), Is(level.value),
+          As(&six, Broadcast(match::One(6))))(&user)) {
     return false;
   }
+  auto one_user = OneUser(capture.editor());
+  if (!one_user(*zero) || !one_user(*six)) {
+    return capture.Refuse(user, "the broadcasts of its bounds serve something else, too"), false;
+  }
+  if (!capture.MayTake(*six)) return false;
   // The broadcast 0 stands for the ReLU inside, which no instruction of its own computes.
   if (capture.graph().Contains(*zero) || capture.graph().Contains(user)) return true;
   capture.Append("relu", *zero, {level.value});
