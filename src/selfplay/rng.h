@@ -40,6 +40,15 @@ hlo::Instruction* Uniform(hlo::Builder& b, hlo::Instruction* key, std::span<cons
                           double low = 0, double high = 1);
 // f32 of `dims`: -log(-log(u)), u uniform and not 0. An arg max of logits plus this samples them.
 hlo::Instruction* Gumbel(hlo::Builder& b, hlo::Instruction* key, std::span<const int64_t> dims);
+// f32 of `dims`: standard normal, by Box and Muller.
+hlo::Instruction* Normal(hlo::Builder& b, hlo::Instruction* key, std::span<const int64_t> dims);
+// f32 of `dims`: the logarithm of gamma variates of shape `alpha` > 0, which themselves may be too
+// small for a float.
+hlo::Instruction* LogGamma(hlo::Builder& b, hlo::Instruction* key, std::span<const int64_t> dims,
+                           double alpha);
+// f32 of `dims`: along the last dimension, samples of the symmetric Dirichlet distribution.
+hlo::Instruction* Dirichlet(hlo::Builder& b, hlo::Instruction* key, std::span<const int64_t> dims,
+                            double alpha);
 
 }  // namespace eightfold::selfplay
 

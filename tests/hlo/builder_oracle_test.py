@@ -10,16 +10,21 @@ import numpy as np
 from jaxlib import xla_client
 
 
-def run(proto, arguments):
+def load(proto):
+    """A function from the arguments to the results of the module, compiled once."""
     module = _jax.mlir.xla_computation_to_mlir_module(hlo.XlaComputation(proto))
     client = xla_client.make_cpu_client()
-    executable = client.compile_and_load(module, client.local_devices()[:1], xla_client.CompileOptions())
     device = client.local_devices()[0]
-    buffers = [
-        _jax.dlpack_managed_tensor_to_buffer(a.__dlpack__(), device, None) for a in arguments
-    ]
-    results = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
-    return [np.from_dlpack(r[0]) for r in results]
+    executable = client.compile_and_load(module, [device], xla_client.CompileOptions())
+
+    def run(arguments):
+        buffers = [
+            _jax.dlpack_managed_tensor_to_buffer(a.__dlpack__(), device, None) for a in arguments
+        ]
+        results = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+        return [np.from_dlpack(r[0]) for r in results]
+
+    return run
 
 
 def expected(x, selector):
@@ -62,9 +67,10 @@ def data(x):
 
 def main():
     proto = subprocess.run([sys.argv[1]], check=True, capture_output=True).stdout
+    run = load(proto)
     x = np.array([[1.5, -2.0, 3.25], [0.5, 4.0, -1.0]], np.float32)
     for selector in range(3):
-        got = run(proto, [x, np.array(selector, np.int32)])
+        got = run([x, np.array(selector, np.int32)])
         want = expected(x, selector)
         assert len(got) == len(want), (len(got), len(want))
         for i, (g, w) in enumerate(zip(got, want)):

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Move sequences of `depth` moves, and shorter ones that end a game are not counted.
+// Sequences of `depth` moves; games that end sooner are not counted.
 template <class Board>
 uint64_t Perft(const Board& board, int depth) {
   if (depth == 0) return 1;
@@ -32,6 +32,15 @@ TEST(OthelloBoardTest, PerftOnEightByEightIsTheKnownOne) {
   std::vector<uint64_t> known = {1, 4, 12, 56, 244, 1396, 8200, 55092, 390216};
   for (size_t depth = 0; depth < known.size(); ++depth) {
     EXPECT_EQ(Perft(OthelloBoard<8>(), static_cast<int>(depth)), known[depth]) << depth;
+  }
+}
+
+// 4, 12 and 56 as on the larger board; the others were counted with a list of lists and a walk
+// along each line.
+TEST(OthelloBoardTest, PerftOnSixBySix) {
+  std::vector<uint64_t> counted = {1, 4, 12, 56, 244, 1364, 7604, 47740};
+  for (size_t depth = 0; depth < counted.size(); ++depth) {
+    EXPECT_EQ(Perft(OthelloBoard<6>(), static_cast<int>(depth)), counted[depth]) << depth;
   }
 }
 
@@ -120,6 +129,16 @@ TEST(TicTacToeBoardTest, AllGames) {
   EXPECT_EQ(first, 131184);
   EXPECT_EQ(second, 77904);
   EXPECT_EQ(drawn, 46080);
+}
+
+// 7^n until a column can be full, then without the seven that would put seven stones into one
+// column.
+TEST(ConnectFourBoardTest, Perft) {
+  uint64_t power = 1;
+  for (int depth = 0; depth < 7; ++depth, power *= 7) {
+    EXPECT_EQ(Perft(ConnectFourBoard(), depth), power) << depth;
+  }
+  EXPECT_EQ(Perft(ConnectFourBoard(), 7), power - 7);
 }
 
 // Positions after each number of moves: OEIS A212693.

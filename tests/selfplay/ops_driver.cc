@@ -53,8 +53,7 @@ void AddOps(Builder& b, std::vector<Instruction*>& results) {
 }
 
 // The order is that of `expected_random`.
-void AddRandom(Builder& b, std::vector<Instruction*>& results) {
-  Instruction* key = b.Parameter(6, b.Array(kU32, {2}), "key");
+void AddRandom(Builder& b, Instruction* key, std::vector<Instruction*>& results) {
   Instruction* data = b.Parameter(7, b.Array(kS32, {}), "data");
   std::vector<int64_t> dims = {3, 5, 7};
   Instruction* keys = SplitKey(b, key, 3);
@@ -72,13 +71,24 @@ void AddRandom(Builder& b, std::vector<Instruction*>& results) {
   results.push_back(b.ConstantArray(kU32, two, words));
 }
 
+// Samples that ops_oracle_test.py compares with their distribution.
+void AddSamples(Builder& b, Instruction* key, std::vector<Instruction*>& results) {
+  std::vector<int64_t> dims = {4000, 5};
+  results.push_back(Normal(b, key, dims));
+  results.push_back(LogGamma(b, key, dims, 0.3));
+  results.push_back(LogGamma(b, key, dims, 2.5));
+  results.push_back(Dirichlet(b, key, dims, 0.3));
+}
+
 int Run() {
   hlo::Module module;
   module.name = "ops";
   Builder b(module, "main");
   std::vector<Instruction*> results;
   AddOps(b, results);
-  AddRandom(b, results);
+  Instruction* key = b.Parameter(6, b.Array(kU32, {2}), "key");
+  AddRandom(b, key, results);
+  AddSamples(b, key, results);
   module.entry = b.Build(b.Tuple(results));
   if (auto verdict = hlo::Verify(module); !verdict) {
     std::fprintf(stderr, "%s\n", verdict.error().Format().c_str());
