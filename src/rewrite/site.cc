@@ -65,6 +65,10 @@ std::string WhyNot(const Instruction& operand, std::string_view which) {
         "behind the convolution",
         which);
   }
+  if (operand.opcode == Opcode::kConvert) {
+    return fmt::format("the {} is converted from {} in steps: only one conversion is seen through",
+                       which, type);
+  }
   return fmt::format("a {} stands between the {} values of the {} and the convolution",
                      hlo::Name(operand.opcode), type, which);
 }

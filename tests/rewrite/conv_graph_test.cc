@@ -96,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                "mul, cw", "mul",
                "the input is scaled by something else than one scalar: only those can move behind "
                "the convolution"},
+        Missed{"  bx = bf16[2,6,6,16] convert(x)\n  fx = $T convert(bx)\n", "fx, cw", "fx",
+               "the input is converted from f8e4m3fn in steps: only one conversion is seen "
+               "through"},
         Missed{"  o = f32[3,3,16,16] opt-barrier(cw)\n", "cx, o", "o",
                "the filter is behind an optimization barrier"},
         Missed{"  rev = f32[3,3,16,16] reverse(cw), dimensions={0,1}\n", "cx, rev", "rev",
