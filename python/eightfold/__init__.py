@@ -37,8 +37,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
-        return version("eightfold")
+        from ._native import version
+        return version
     if name not in _HOMES:
         raise AttributeError(f"module 'eightfold' has no attribute {name!r}")
     return getattr(importlib.import_module("." + _HOMES[name], __name__), name)

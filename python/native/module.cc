@@ -1,12 +1,12 @@
 // The Python module eightfold._native: what the package in ../eightfold calls.
 
 // Defines what the command line's options in the audit's flags are made of.
-#include <CLI/Config.hpp>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <CLI/Config.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,7 +14,9 @@
 
 #include "cli/auditing.h"
 #include "cli/config.h"
+#include "native/device.h"
 #include "native/failure.h"
+#include "native/hooks.h"
 #include "report/json.h"
 #include "report/table.h"
 #include "report/wording.h"
@@ -77,6 +79,43 @@ std::string Table(const Audited& audited, bool color, size_t width, size_t top) 
                             {.color = color, .width = width, .top = top, .headline_only = false});
 }
 
+std::optional<target::Gpu> Gpu(const std::string& name) { return ValueOrThrow(GpuFor(name)); }
+
+nb::dict CountsOf(const Hooks& hooks) {
+  pjrt::PassHook::Counts counts = hooks.counts();
+  nb::dict dict;
+  dict["calls"] = counts.calls;
+  dict["changed"] = counts.changed;
+  dict["failed"] = counts.failed;
+  dict["seconds"] = counts.seconds;
+  return dict;
+}
+
+Hooks FixHooks(const std::string& library, const target::Gpu& gpu, const std::string& extent) {
+  return ValueOrThrow(Hooks::Fix(library, gpu, extent));
+}
+
+Hooks AuditHooks(const std::string& library, const std::optional<target::Gpu>& gpu,
+                 const std::string& folder) {
+  return ValueOrThrow(Hooks::Audit(library, gpu, folder));
+}
+
+void DefineHooks(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<target::Gpu>(m, "Gpu");
+  nb::class_<Hooks>(m, "Hooks")
+      .def_prop_ro("plugin", [](const Hooks& hooks) { return hooks.plugin().Name(); })
+      .def_prop_ro("target", &Hooks::target)
+      .def_prop_ro("upstream", &Hooks::upstream)
+      .def_prop_ro("rewritten", &Hooks::rewritten)
+      .def_prop_ro("error", &Hooks::error)
+      .def("counts", &CountsOf)
+      .def("close", &Hooks::Close, nb::call_guard<nb::gil_scoped_release>());
+  m.def("gpu", &Gpu, "name"_a);
+  m.def("fix_hooks", &FixHooks, "library"_a, "gpu"_a, "extent"_a);
+  m.def("audit_hooks", &AuditHooks, "library"_a, "gpu"_a.none(), "folder"_a);
+}
+
 std::string Json(const Audited& audited) { return report::WriteJson(*audited.report); }
 
 }  // namespace
@@ -85,11 +124,15 @@ std::string Json(const Audited& audited) { return report::WriteJson(*audited.rep
 NB_MODULE(_native, m) {
   using namespace eightfold;
   using namespace nb::literals;
+  // A process may end with a report or a hook in hand; nobody needs to hear of it.
+  nb::set_leak_warnings(false);
   python::RaiseFailures();
+  m.attr("version") = EIGHTFOLD_VERSION;
   nb::class_<python::Audited>(m, "Report")
       .def("json", &python::Json)
       .def("headlines", &python::Headlines)
       .def("table", &python::Table, "color"_a, "width"_a, "top"_a);
   m.def("audit", &python::Audit, "name"_a, "content"_a.none(), "path"_a, "target"_a, "plugin"_a,
         "otherwise_plugin"_a, "partitions"_a, "fix"_a);
+  python::DefineHooks(m);
 }
