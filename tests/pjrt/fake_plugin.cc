@@ -107,9 +107,10 @@ abi::Error* Compile(void* raw) {
   return nullptr;
 }
 
-void ExecutableDestroy(void* raw) {
+abi::Error* ExecutableDestroy(void* raw) {
   auto* args = static_cast<abi::ExecutableDestroyArgs*>(raw);
   delete reinterpret_cast<std::string*>(args->executable);
+  return nullptr;
 }
 
 abi::Error* OptimizedProgram(void* raw) {
