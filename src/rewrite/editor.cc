@@ -131,7 +131,9 @@ std::vector<char> Editor::Reach(const Instruction& from) const {
   std::vector<char> reached(instructions_.size());
   std::vector<const Instruction*> pending = {&from};
   reached[from.index] = 1;
+  steps_ += reached.size();
   auto visit = [&](const std::vector<Instruction*>& next) {
+    steps_ += next.size();
     for (const Instruction* i : next) {
       if (std::exchange(reached[i->index], 1) == 0) pending.push_back(i);
     }

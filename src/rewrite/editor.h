@@ -55,6 +55,8 @@ class Editor {
 
   // What depends on `from`, itself included: by index.
   std::vector<char> Reach(const Instruction& from) const;
+  // Whether Reach has walked so much that asking more would take too long.
+  bool IsTired() const { return steps_ > kMostSteps; }
 
   // Gives the computation its new list. hlo::Finish is up to the caller.
   void Commit();
@@ -70,6 +72,8 @@ class Editor {
   std::vector<std::vector<Instruction*>> control_successors_;  // empty when there are none at all
   std::vector<char> has_control_;
   std::vector<char> is_alive_;
+  static constexpr size_t kMostSteps = 500'000'000;  // a second or two
+  mutable size_t steps_ = 0;
   int64_t next_id_ = 0;  // 0: the computation has no ids
 };
 

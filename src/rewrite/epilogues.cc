@@ -105,6 +105,9 @@ bool AbsorbAmaxOf(Capture& capture, Level& level, Instruction& reduce) {
                           "an amax is a maximum over all elements from a constant of at most 0"),
            false;
   }
+  if (capture.editor().IsTired()) {
+    return capture.Refuse(reduce, "too many amaxes were followed in this computation"), false;
+  }
   if (!capture.MayReturn(reduce)) {
     return capture.Refuse(reduce, "an operand of the graph depends on this amax: a cycle"), false;
   }
