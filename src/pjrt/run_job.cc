@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,32 @@
 
 namespace eightfold::pjrt {
 namespace {
+
+// Leaves what the pass has done so far where the parent finds it, as an answer, should the plugin
+// take the process with it later: 0.12 does, on machines without CUDA's tools.
+class NotedPass : public Pass {
+ public:
+  NotedPass(std::shared_ptr<Pass> pass, path folder, Answer answer)
+      : pass_(std::move(pass)), folder_(std::move(folder)), answer_(std::move(answer)) {}
+
+  Result<std::optional<std::string>> Run(std::string_view module) override {
+    Result<std::optional<std::string>> after = pass_->Run(module);
+    const std::lock_guard lock(mutex_);
+    ++answer_.pass_calls;
+    if (!after && answer_.pass_failed++ == 0) answer_.pass_error = after.error().what;
+    if (after && *after) ++answer_.pass_changed;
+    answer_.pass_report = pass_->Report();
+    EF_CHECK_OK(WriteAnswer(folder_, answer_));
+    return after;
+  }
+  std::string Report() const override { return pass_->Report(); }
+
+ private:
+  const std::shared_ptr<Pass> pass_;
+  const path folder_;
+  std::mutex mutex_;
+  Answer answer_;  // guarded by the mutex
+};
 
 class Runner {
  public:
@@ -59,7 +86,8 @@ Result<void> Runner::Steps() {
 
 Result<void> Runner::Hook(const Api& api) {
   EF_CHECK_OK(Enter("hooking"));
-  EF_TRY(PassHook hook, PassHook::Register(api, "eightfold", Stage::kPreScheduler, pass_));
+  auto noted = std::make_shared<NotedPass>(pass_, folder_, answer_);
+  EF_TRY(PassHook hook, PassHook::Register(api, "eightfold", Stage::kPreScheduler, noted));
   hook_.emplace(std::move(hook));
   return {};
 }

@@ -162,6 +162,8 @@ Result<WorkerRun> RunWorker(const path& folder, const Job& job, const std::strin
   EF_TRY(run.outcome, ReadOutcome(folder));
   if (run.outcome.how == Outcome::How::kExited && run.outcome.code == 0) {
     EF_TRY(run.answer, ReadAnswer(folder));
+  } else {
+    run.answer = ReadAnswer(folder).value_or(Answer());
   }
   return run;
 }

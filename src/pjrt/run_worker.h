@@ -25,7 +25,7 @@ class TempFolder {
 
 struct WorkerRun {
   Outcome outcome;
-  Answer answer;      // filled in when the outcome is a clean exit
+  Answer answer;      // of a plugin that died: what its pass had done by then
   std::string stage;  // the last one entered
   std::string log;    // what the plugin printed (its end, when very long)
 };

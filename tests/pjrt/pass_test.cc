@@ -61,6 +61,23 @@ TEST_F(PassTest, FailureIsToldAndTheCompileGoesOnUnchanged) {
   EXPECT_THAT(result->log, HasSubstr("cannot read this module"));
 }
 
+// On machines without CUDA's tools the plugin crashes when it has dumped the module.
+TEST_F(PassTest, ReportSurvivesAPluginThatCrashesAfterOptimizing) {
+  CompileRequest request = Request(FAKE_PLUGIN, "append");
+  request.program = "crash late";
+  Result<CompileResult> result = Compile(request);
+  ASSERT_TRUE(result) << result.error().Format();
+  EXPECT_EQ(result->after, "compiled crash late+a");
+  EXPECT_EQ(result->pass_report, "a report");
+  EXPECT_EQ(result->pass_calls, 1u);
+  EXPECT_EQ(result->pass_changed, 1u);
+  request.pass = "fail";
+  result = Compile(request);
+  ASSERT_TRUE(result) << result.error().Format();
+  EXPECT_EQ(result->after, "compiled crash late");
+  EXPECT_EQ(result->pass_error, "cannot read this module");
+}
+
 TEST_F(PassTest, ExceptionIsToldLikeAnyFailure) {
   Result<CompileResult> result = Compile(Request(FAKE_PLUGIN, "throw"));
   ASSERT_TRUE(result) << result.error().Format();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -124,6 +125,35 @@ TEST(OldPlugins, Take32BitIdsAndNeedNoAutotuning) {
   Result<CompileResult> result = Compile(Request("move.pb", program, "0.6.2", "h100"));
   ASSERT_TRUE(result) << result.error().Format();
   EXPECT_EQ(CountCalls(result->after, kGraph), 20);
+}
+
+// With a worker whose pass fails on every module.
+class FailingPass : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("EIGHTFOLD_WORKER", TEST_WORKER, 1); }
+  void TearDown() override { unsetenv("EIGHTFOLD_WORKER"); }
+  static Result<CompileResult> CompileWith(const char* version) {
+    const std::string program = ReadProgram("plain.pb");
+    CompileRequest request = Request("plain.pb", program, version);
+    request.pass = "fail";
+    return Compile(request);
+  }
+};
+
+TEST_F(FailingPass, LeavesTheCompileAsItWasAndIsReported) {
+  Result<CompileResult> result = CompileWith("0.10.2");
+  ASSERT_TRUE(result) << result.error().Format();
+  EXPECT_EQ(CountCalls(Module(*result), kGraph), 1);
+  EXPECT_EQ(result->pass_calls, 1u);
+  EXPECT_EQ(result->pass_error, "cannot read this module");
+}
+
+TEST_F(FailingPass, CannotRunInPluginsWithoutTheTransformExtension) {
+  Result<CompileResult> result = CompileWith("0.9.2");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().exit_code, ExitCode::kCompiler);
+  EXPECT_THAT(result.error().what, HasSubstr("plugin jax-cuda12-pjrt 0.9.2: no pass can run"));
+  EXPECT_THAT(result.error().next, HasSubstr("from 0.10.2 on"));
 }
 
 // XLA sizes a table by the largest local id: 2^31-1 is more than a vector can hold, 5·10^8 more
