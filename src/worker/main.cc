@@ -1,15 +1,7 @@
-#include <fmt/format.h>
-
+// eightfold-worker JOB_FOLDER LIFELINE_FD: see worker.h. The one pass that it can run is the fix.
+#include "fix/fix_pass.h"
 #include "worker/worker.h"
 
-namespace eightfold {
-namespace {
-
-Result<std::unique_ptr<pjrt::Pass>> MakePass(const std::string& description) {
-  return FailCompiler(fmt::format("this worker knows no pass '{}'", description));
+int main(int argc, char** argv) {
+  return eightfold::worker::Main(argc, argv, eightfold::fix::MakeFixPass);
 }
-
-}  // namespace
-}  // namespace eightfold
-
-int main(int argc, char** argv) { return eightfold::worker::Main(argc, argv, eightfold::MakePass); }
