@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "cli/auditing.h"
+#include "cli/fixing.h"
 #include "cli/verb.h"
 
 namespace eightfold::cli {
@@ -23,6 +24,7 @@ void RegisterAudit(CLI::App& app, Command& command) {
           "for a compiled PROGRAM: the same before optimization, which says what was asked for")
       ->type_name("FILE");
   verb->add_flag("--no-compile", audit->no_compile, "count the program as it stands");
+  AddFixFlag(*verb, audit->flags);
   AddReportOptions(*verb, *report);
   verb->add_flag("-q,--quiet", audit->flags.quiet, "the headline only, and no progress line");
   AddCompileFlags(*verb, audit->flags);

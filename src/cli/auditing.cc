@@ -9,6 +9,7 @@
 #include "census/census.h"
 #include "cli/compiling.h"
 #include "cli/dump_dir.h"
+#include "cli/fixing.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "diagnose/diagnose.h"
@@ -55,11 +56,13 @@ ModulePtr CompileWithoutTriton(Prepared& prepared, const CompileFlags& flags) {
 Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags& flags) {
   EF_TRY(Compiler compiler, ChooseCompiler(flags));
   EF_TRY(Prepared prepared, Prepare(input, compiler, flags));
+  EF_TRY(std::optional<Fixing> fixing, PrepareFix(prepared, compiler, flags));
   EF_TRY(pjrt::CompileResult result, CompileWithProgress(prepared, flags));
   const std::string& name = prepared.request.program_name;
   // In a partitioned program the module after partitioning is the one whose shapes are per device,
   // too.
   std::string before_bytes = result.partitioned.empty() ? result.before : result.partitioned;
+  if (fixing && !fixing->original.empty()) before_bytes = std::move(fixing->original);
   EF_TRY(std::unique_ptr<hlo::Module> before,
          ReadProduced(std::move(before_bytes), name + " (before optimization)"));
   EF_TRY(std::unique_ptr<hlo::Module> after,
@@ -78,6 +81,9 @@ Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags&
   section.target = {compiler.gpu.name, compiler.gpu.title, compiler.gpu.Architecture()};
   section.compiler = {compiler.plugin.package, compiler.plugin.version_text, compiler.plugin.path,
                       result.seconds};
+  if (fixing) {
+    EF_TRY(section.fix, OutcomeOf(*fixing, compiler, result));
+  }
   return section;
 }
 
@@ -131,10 +137,10 @@ Result<report::Section> AuditRead(const AuditOptions& options, std::string name,
                 "--before names the program that the module was compiled from");
   }
   bool says_how = !options.flags.target.empty() || !options.flags.plugin.empty() ||
-                  options.flags.partitions != 0;
+                  options.flags.partitions != 0 || !options.flags.fix.empty();
   if (says_how && section.compiled) {
     section.notes.emplace_back(
-        "already compiled: --target, --plugin and --partitions play no part");
+        "already compiled: --target, --plugin, --partitions and --fix play no part");
   }
   return section;
 }
@@ -143,6 +149,10 @@ Result<report::Section> AuditRead(const AuditOptions& options, std::string name,
 
 Result<report::Report> Audit(const AuditOptions& options) {
   EF_TRY(Input input, OpenInput(options.program));
+  return AuditInput(input, options);
+}
+
+Result<report::Report> AuditInput(const Input& input, const AuditOptions& options) {
   if (input.kind == InputKind::kDumpDirectory) return AuditDirectory(options);
   report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .errors = {}};
   bool stable_hlo =
@@ -199,6 +209,11 @@ Result<ExitCode> Print(const report::Report& report, const ReportOptions& option
   EF_CHECK_OK(WriteFile("-", text));
   for (const Error& error : report.errors) fmt::print(stderr, "{}\n", error.Format());
   if (!report.errors.empty()) return ExitCode::kInput;
+  if (std::ranges::any_of(report.sections, [](const report::Section& section) {
+        return section.fix && !section.fix->error.empty();
+      })) {
+    return ExitCode::kCompiler;
+  }
   report::FailOn fail_on = options.fail_on == "never" ? report::FailOn::kNever
                            : options.fail_on == "any" ? report::FailOn::kAny
                                                       : report::FailOn::kDemoted;

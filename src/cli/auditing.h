@@ -21,6 +21,8 @@ struct AuditOptions {
 // One input to one report: compiles what is not compiled yet (not scheduled), counts, diagnoses. A
 // directory gives one section for each module in it that does matrix work.
 Result<report::Report> Audit(const AuditOptions& options);
+// The same for an input that is open already; `options.program` is only what messages call it.
+Result<report::Report> AuditInput(const Input& input, const AuditOptions& options);
 
 // The options that verbs with a report share.
 struct ReportOptions {

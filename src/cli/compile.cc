@@ -1,7 +1,9 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/compiling.h"
+#include "cli/fixing.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 
@@ -22,6 +24,7 @@ Result<ExitCode> Run(const Options& options) {
   EF_TRY(Compiler compiler, ChooseCompiler(options.flags));
   EF_TRY(Prepared prepared, Prepare(input, compiler, options.flags,
                                     {.raw = options.raw, .dump_dir = options.dump_dir}));
+  EF_TRY(std::optional<Fixing> fixing, PrepareFix(prepared, compiler, options.flags));
   EF_TRY(pjrt::CompileResult result, CompileWithProgress(prepared, options.flags));
   if (form == OutputForm::kProto) {
     EF_CHECK_OK(WriteFile(options.out, result.after));
@@ -30,7 +33,9 @@ Result<ExitCode> Run(const Options& options) {
            ReadProduced(std::move(result.after), prepared.request.program_name + " (compiled)"));
     EF_CHECK_OK(WriteModule(*module, form, options.out));
   }
-  return ExitCode::kClean;
+  if (!fixing) return ExitCode::kClean;
+  EF_TRY(report::FixInfo info, OutcomeOf(*fixing, compiler, result));
+  return SayFix(info);
 }
 
 }  // namespace
@@ -55,6 +60,7 @@ void RegisterCompile(CLI::App& app, Command& command) {
       ->type_name("DIR");
   verb->add_flag("--raw", options->raw,
                  "hand the file to the plugin as it is: unverified, ids not renumbered");
+  AddFixFlag(*verb, options->flags);
   AddCompileFlags(*verb, options->flags);
   verb->callback([options, &command] { command.run = [options] { return Run(*options); }; });
 }

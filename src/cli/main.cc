@@ -31,6 +31,7 @@ int Main(int argc, char** argv) {
   RegisterAudit(app, command);
   RegisterCensus(app, command);
   RegisterCompile(app, command);
+  RegisterFix(app, command);
   RegisterConvert(app, command);
   RegisterTargets(app, command);
   RegisterPlugins(app, command);

@@ -37,10 +37,14 @@ Result<Defaults> DefaultsHere() {
 
 }  // namespace
 
-void AddCompileFlags(CLI::App& verb, CompileFlags& flags) {
+void AddTargetFlag(CLI::App& verb, CompileFlags& flags) {
   verb.add_option("--target", flags.target,
                   "GPU to compile for: a name that `eightfold targets` lists, or FILE.txtpb")
       ->type_name("GPU");
+}
+
+void AddCompileFlags(CLI::App& verb, CompileFlags& flags) {
+  AddTargetFlag(verb, flags);
   verb.add_option(
           "--plugin", flags.plugin,
           "compiler: a version of jax-cuda12-pjrt (cuda13-VERSION for the other) or a path; "
@@ -72,20 +76,25 @@ Result<std::optional<target::Gpu>> ChosenTarget(const CompileFlags& flags) {
   return std::optional<target::Gpu>(std::move(gpu));
 }
 
-Result<Compiler> ChooseCompiler(const CompileFlags& flags) {
+Result<target::Gpu> ChooseTarget(const CompileFlags& flags) {
   EF_TRY(std::optional<target::Gpu> gpu, ChosenTarget(flags));
   if (!gpu) {
     return Fail("which GPU? give --target",
                 fmt::format("targets: {}\nor set it once in eightfold.toml: target = \"rtx5070\"",
                             TargetNames()));
   }
+  return *std::move(gpu);
+}
+
+Result<Compiler> ChooseCompiler(const CompileFlags& flags) {
+  EF_TRY(target::Gpu gpu, ChooseTarget(flags));
   std::string wanted = flags.plugin;
   if (wanted.empty()) {
     EF_TRY(Defaults defaults, DefaultsHere());
     wanted = defaults.plugin;
   }
   EF_TRY(pjrt::Plugin plugin, pjrt::FindPlugin(wanted));
-  return Compiler{.plugin = std::move(plugin), .gpu = *std::move(gpu)};
+  return Compiler{.plugin = std::move(plugin), .gpu = std::move(gpu)};
 }
 
 }  // namespace eightfold::cli

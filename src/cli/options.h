@@ -16,13 +16,15 @@ struct CompileFlags {
   std::string target;  // a name of the catalogue, or FILE.txtpb
   std::string plugin;  // a version or the path of a plugin library
   int partitions = 0;  // 0: what the program says
+  std::string fix;     // "": compile as it is; planned or all: see rewrite::Extent
   double timeout_seconds = 600;
   double memory_gib = 0;  // 0: four fifths of the machine's memory
   bool verbose = false;   // print the plugin's log
   bool quiet = false;     // no progress line
 };
 
-void AddCompileFlags(CLI::App& verb, CompileFlags& flags);
+void AddTargetFlag(CLI::App& verb, CompileFlags& flags);
+void AddCompileFlags(CLI::App& verb, CompileFlags& flags);  // with --target
 
 // What to compile with and for.
 struct Compiler {
@@ -33,6 +35,9 @@ struct Compiler {
 // Fills in what the flags leave open: the flag itself, then EIGHTFOLD_TARGET and EIGHTFOLD_PLUGIN,
 // then eightfold.toml, then (for the plugin) the newest one in the cache. Errors list the choices.
 Result<Compiler> ChooseCompiler(const CompileFlags& flags);
+
+// The same for the GPU alone.
+Result<target::Gpu> ChooseTarget(const CompileFlags& flags);
 
 // The GPU that the flags, the environment or eightfold.toml name; nothing when none of them does.
 Result<std::optional<target::Gpu>> ChosenTarget(const CompileFlags& flags);

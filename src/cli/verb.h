@@ -24,6 +24,7 @@ void RegisterAudit(CLI::App& app, Command& command);
 void RegisterCensus(CLI::App& app, Command& command);
 void RegisterCompile(CLI::App& app, Command& command);
 void RegisterConvert(CLI::App& app, Command& command);
+void RegisterFix(CLI::App& app, Command& command);
 void RegisterTargets(CLI::App& app, Command& command);
 void RegisterPlugins(CLI::App& app, Command& command);
 

@@ -178,6 +178,31 @@ Json CompilerJson(const Section& section) {
           {"seconds", section.compiler.seconds}};
 }
 
+Json FixJson(const Section& section) {
+  if (!section.fix) return nullptr;
+  Json rewritten = Json::array();
+  for (const rewrite::Rewritten& one : section.fix->rewritten) {
+    rewritten.push_back({{"computation", one.computation},
+                         {"convolution", one.convolution},
+                         {"call", one.call},
+                         {"ops", one.ops}});
+  }
+  Json misses = Json::array();
+  for (const rewrite::NearMiss& miss : section.fix->near_misses) {
+    misses.push_back({{"computation", miss.computation},
+                      {"instruction", miss.instruction},
+                      {"convolution", miss.convolution},
+                      {"condition", miss.condition},
+                      {"left_alone", miss.left_alone},
+                      {"no_plan", miss.no_plan},
+                      {"hidden", miss.hidden}});
+  }
+  return {{"how", section.fix->how},
+          {"rewritten", std::move(rewritten)},
+          {"near_misses", std::move(misses)},
+          {"error", section.fix->error.empty() ? Json() : Json(section.fix->error)}};
+}
+
 Json ToolJson(const Report& report) {
   return {{"name", "eightfold"}, {"version", report.tool_version}};
 }
@@ -215,6 +240,7 @@ Json SectionJson(const Report& report, const Section& section) {
             {"replica_count", census.module->replica_count}}},
           {"target", TargetJson(section)},
           {"compiler", CompilerJson(section)},
+          {"fix", FixJson(section)},
           {"computations", std::move(computations)},
           {"kernels", KernelsJson(section)},
           {"totals", TotalsJson(census)},

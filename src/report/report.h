@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "census/census.h"
 #include "diagnose/diagnose.h"
+#include "rewrite/conv_graph.h"
 
 namespace eightfold::report {
 
@@ -26,6 +27,14 @@ struct CompilerInfo {
   double seconds = 0;
 };
 
+// What a fix did to the module on its way.
+struct FixInfo {
+  std::string how;  // "inside the compiler"
+  std::vector<rewrite::Rewritten> rewritten;
+  std::vector<rewrite::NearMiss> near_misses;
+  std::string error;  // the pass failed, and its module went on unchanged
+};
+
 // One audited module. What every output format is made from.
 struct Section {
   std::string input;  // the file it came from
@@ -36,6 +45,7 @@ struct Section {
   CompilerInfo compiler;
   census::Census census;
   std::vector<diagnose::Finding> findings;
+  std::optional<FixInfo> fix;      // compiled with a fix
   std::vector<std::string> notes;  // what the reader must know besides
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "report/fix_wording.h"
 #include "report/style.h"
 #include "report/wording.h"
 
@@ -113,7 +114,13 @@ class TableWriter {
     }
     std::string shares = Shares(Sum(section_.census));
     if (!shares.empty()) out_ += Wrap(shares, 2, options_.width);
+    WriteFix();
     out_ += "\n";
+  }
+
+  void WriteFix() {
+    if (!section_.fix) return;
+    for (const std::string& line : FixLines(*section_.fix)) out_ += Wrap(line, 2, options_.width);
   }
 
   void WriteUnmatched() {

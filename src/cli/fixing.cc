@@ -1,0 +1,101 @@
+#include "cli/fixing.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+
+#include "report/fix_wording.h"
+
+namespace eightfold::cli {
+namespace {
+
+// Before partitioning, a custom call is a black box that would run whole on every device.
+Result<void> RefusePartitioned(const Prepared& prepared) {
+  const pjrt::CompileRequest& request = prepared.request;
+  if (request.num_partitions == 1) return {};
+  return Fail(
+      fmt::format("{} is partitioned over {} devices, and {} has no hook to fix it behind the "
+                  "partitioning",
+                  request.program_name, request.num_partitions, request.plugin.Name()),
+      "plugins 0.10.2 and newer have the hook; before partitioning, graph calls would run whole on "
+      "every device");
+}
+
+// The program as HLO; for StableHLO, which only a plugin reads, what the plugin makes of it.
+Result<std::string> ProgramAsHlo(const Prepared& prepared, const CompileFlags& flags) {
+  if (prepared.request.format == pjrt::CompileRequest::Format::kHlo) {
+    return std::string(prepared.request.program);
+  }
+  EF_TRY(pjrt::CompileResult unfixed, CompileWithProgress(prepared, flags));
+  return std::move(unfixed.before);
+}
+
+Result<void> RewriteProgram(Prepared& prepared, const std::string& description,
+                            const CompileFlags& flags, Fixing& fixing) {
+  EF_CHECK_OK(RefusePartitioned(prepared));
+  EF_TRY(fixing.original, ProgramAsHlo(prepared, flags));
+  EF_TRY(std::unique_ptr<pjrt::Pass> pass, fix::MakeFixPass(description));
+  EF_TRY(std::optional<std::string> rewritten, pass->Run(fixing.original));
+  fixing.report = pass->Report();
+  if (!rewritten) return {};
+  prepared.bytes = std::make_unique<std::string>(*std::move(rewritten));
+  prepared.request.program = *prepared.bytes;
+  prepared.request.format = pjrt::CompileRequest::Format::kHlo;
+  return {};
+}
+
+std::string HowOf(const Fixing& fixing, const Compiler& compiler) {
+  switch (fixing.way) {
+    case fix::Way::kHook:
+      return "inside the compiler";
+    case fix::Way::kProgram:
+      return "in the program, before compiling: " + compiler.plugin.Name() + " has no pass hook";
+    case fix::Way::kUpstream:
+      break;
+  }
+  return compiler.plugin.Name() + " rewrites FP8 convolutions in all computations by itself";
+}
+
+}  // namespace
+
+Result<std::optional<Fixing>> PrepareFix(Prepared& prepared, const Compiler& compiler,
+                                         const CompileFlags& flags) {
+  if (flags.fix.empty()) return std::nullopt;
+  auto extent = flags.fix == "all" ? rewrite::Extent::kAll : rewrite::Extent::kPlanned;
+  std::optional<Fixing> fixing(Fixing{.way = fix::WayFor(compiler.plugin.version)});
+  auto options = fix::OptionsFor(compiler.plugin.version, compiler.gpu, extent);
+  if (!options) return fixing;
+  std::string description = fix::Describe(*options);
+  if (fixing->way == fix::Way::kProgram) {
+    EF_CHECK_OK(RewriteProgram(prepared, description, flags, *fixing));
+  } else {
+    prepared.request.pass = std::move(description);
+  }
+  return fixing;
+}
+
+Result<report::FixInfo> OutcomeOf(const Fixing& fixing, const Compiler& compiler,
+                                  const pjrt::CompileResult& result) {
+  report::FixInfo info{.how = HowOf(fixing, compiler)};
+  info.error = result.pass_error;
+  const std::string& text = fixing.report.empty() ? result.pass_report : fixing.report;
+  if (text.empty()) return info;
+  EF_TRY(fix::FixReport report, fix::ParseReport(text));
+  info.rewritten = std::move(report.rewritten);
+  info.near_misses = std::move(report.near_misses);
+  return info;
+}
+
+ExitCode SayFix(const report::FixInfo& fix) {
+  for (const std::string& line : report::FixLines(fix)) fmt::print(stderr, "{}\n", line);
+  return fix.error.empty() ? ExitCode::kClean : ExitCode::kCompiler;
+}
+
+void AddFixFlag(CLI::App& verb, CompileFlags& flags) {
+  verb.add_flag("--fix{planned}", flags.fix,
+                "rewrite the FP8 convolutions that the compiler would lose; --fix=all also those "
+                "that cuDNN has no plan for")
+      ->check(CLI::IsMember({"planned", "all"}).description(""));
+}
+
+}  // namespace eightfold::cli
