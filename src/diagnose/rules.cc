@@ -1,5 +1,7 @@
 #include "diagnose/rules.h"
 
+#include "rewrite/cudnn_plans.h"
+
 namespace eightfold::diagnose {
 namespace {
 
@@ -44,6 +46,26 @@ bool OtherComputationFirst(const Kernel& kernel, const Facts& facts) {
   bool others =
       !facts.with_graph_calls.empty() && !facts.with_graph_calls.contains(kernel.node->computation);
   return DemotedConvolution(kernel) && has_the_defect && others;
+}
+
+// The same table that the fix goes by.
+bool LacksPlan(const Kernel& kernel, const hlo::PrimitiveType input,
+               const hlo::PrimitiveType filter, const Facts& facts) {
+  if (kernel.operands[0] == nullptr || kernel.operands[1] == nullptr) return false;
+  const auto none = std::array<int, 3>{};
+  return !rewrite::MissingPlan(*kernel.instruction, input, filter,
+                               facts.setting.cudnn_version.value_or(none))
+              .empty();
+}
+
+bool DemotedWithoutPlan(const Kernel& kernel, const Facts& facts) {
+  return DemotedConvolution(kernel) &&
+         LacksPlan(kernel, kernel.ask.types[0], kernel.ask.types[1], facts);
+}
+
+bool GraphCallWithoutPlan(const Kernel& kernel, const Facts& facts) {
+  return kernel.target() == "__cudnn$convForwardGraph" && census::IsF8(kernel.runs_in) &&
+         LacksPlan(kernel, kernel.runs_in[0], kernel.runs_in[1], facts);
 }
 
 bool OtherConvolution(const Kernel& kernel, const Facts&) { return DemotedConvolution(kernel); }
@@ -92,12 +114,21 @@ constexpr Rule kRules[] = {
      "XLA rewrites only forward convolutions to cuDNN graphs, and took this one for an input "
      "gradient.",
      "flip the kernel outside the convolution, so that it becomes a forward convolution"},
+    {"EF106", Severity::kDemoted, DemotedWithoutPlan,
+     "run in {types}: cuDNN has no good FP8 plan for them",
+     "For FP8 convolutions in groups of 1, 2, 3, 5, 6 or 7 input channels (depthwise ones have 1) "
+     "cuDNN has no plan, and for 4 or 8 only a fallback. As FP8 graph calls they might fail on the "
+     "device, so --fix leaves them as they are.",
+     "ask for bf16 in this layer, or for groups of 9 or more input channels; --fix=all rewrites "
+     "them all the same"},
     {"EF101", Severity::kDemoted, OtherComputationFirst,
      "run in {types}: another computation was rewritten first",
      "XLA up to 0.11.2 leaves the cuDNN fused-conv rewriter after the first computation with an "
      "FP8 convolution; here "
      "another one came first. The widened copies also lose the FP8 rounding of their inputs.",
-     "use jax-cuda12-pjrt 0.12.0 or newer"},
+     "EIGHTFOLD=fix in the program's environment, or --fix to try it here, or jax-cuda12-pjrt "
+     "0.12.0 "
+     "or newer"},
     {"EF104", Severity::kDemoted, OtherConvolution,
      "run in {types}: the rewriter did not take them",
      "The cuDNN fused-conv rewriter did not recognize these FP8 convolutions, so their operands "
@@ -150,6 +181,12 @@ constexpr Rule kRules[] = {
      "Integers that are converted before the product are multiplied in the type they were "
      "converted to.",
      "multiply the integers with preferred_element_type=int32 and scale the result"},
+    {"EF107", Severity::kAny, GraphCallWithoutPlan,
+     "run in {types} as graph calls that cuDNN has no good plan for",
+     "For FP8 convolutions in groups of 1, 2, 3, 5, 6 or 7 input channels (depthwise ones have 1) "
+     "cuDNN has no plan, and for 4 or 8 only a fallback. The module compiles without a device, and "
+     "may fail or be slow on one.",
+     "ask for bf16 in this layer; --fix hides it from XLA's rewriter, so that it runs in f32"},
     {"EF501", Severity::kAny, NoTensorCores, "run in {types} inside an element-by-element loop",
      "A dot inside a plain loop fusion never uses tensor cores.",
      "ask for a wider result type (s32 for s8 operands, bf16 or f32 for FP8) and convert after the "
