@@ -72,7 +72,7 @@ class Editor {
   std::vector<std::vector<Instruction*>> control_successors_;  // empty when there are none at all
   std::vector<char> has_control_;
   std::vector<char> is_alive_;
-  static constexpr size_t kMostSteps = 500'000'000;  // a second or two
+  static constexpr size_t kMostSteps = 100'000'000;  // a second or two
   mutable size_t steps_ = 0;
   int64_t next_id_ = 0;  // 0: the computation has no ids
 };
