@@ -134,7 +134,7 @@ def _from_lowered(lowered: Any) -> Program:
     if platforms and "cuda" not in platforms:
         warnings.warn(f"{name} was lowered for {', '.join(platforms)}: rules that JAX has for CUDA only did "
                       "not apply; hand over the function, or lower with lowering_platforms=('cuda',)",
-                      stacklevel=4)
+                      stacklevel=5)
     partitions = 1
     if "mhlo.num_partitions" in attributes:
         partitions = int(attributes["mhlo.num_partitions"].value)

@@ -21,14 +21,14 @@ def start(wanted: str) -> None:
         if audit is not None:
             _start_audit(audit)
         if fix is not None:
-            from ._install import install
-            install(fix="all" if fix == "all" else "planned", say=_say)
+            from ._install import start_fix
+            start_fix("", fix, _say, _say)
     except Exception as error:  # whatever it is, the user's program goes on
         _say(f"EIGHTFOLD={wanted} does nothing: {error}")
 
 
 def _say(message: str) -> None:
-    print(f"eightfold: {message.removeprefix('eightfold: ')}", file=sys.stderr, flush=True)
+    print(f"eightfold: {message}", file=sys.stderr, flush=True)
 
 
 def _parse(wanted: str) -> tuple[str | None, str | None]:

@@ -51,7 +51,7 @@ Say = Callable[[str], None]
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
+    warnings.warn(f"eightfold: {message}", RuntimeWarning, stacklevel=3)
 
 
 class Passes:
@@ -175,50 +175,59 @@ def _on_backend(client: object) -> None:
             _waiting.pop(0).missed()
 
 
-def install(*, target: str | None = None, fix: Literal["planned", "all"] = "planned",
-            say: Say = _warn) -> None:
+def install(*, target: str | None = None, fix: Literal["planned", "all"] = "planned") -> None:
     """Has this process's CUDA compiler put back the FP8 convolutions that XLA loses.
 
     Works before and after JAX makes its backends, and takes effect for what is compiled from then on.
-    Installing twice is installing once; with other options, the last ones count.
+    Installing twice is installing once; with other options, the last ones count. Where there turns out
+    to be nothing to install into or to fix for, a warning says so.
 
     Args:
       target: the GPU that programs are compiled for, where it is not the one in this machine: a name
         that `eightfold targets` lists. Without a GPU and without it, EIGHTFOLD_TARGET or
         eightfold.toml says.
       fix: "all" also puts back those that cuDNN may have no plan for.
-      say: takes warnings: nothing to fix for, a module that went on unchanged.
 
     Raises:
       CompilerError: JAX is running without its CUDA plugin, or the plugin takes no passes (those of
         jax-cuda12-pjrt and jax-cuda13-pjrt 0.10.2 and newer do).
       InputError: an unknown target.
     """
+    start_fix(target or "", fix, _warn)
+
+
+def start_fix(target: str, extent: str, say: Say, tell: Say | None = None) -> None:
+    """`install`, with warnings to `say`, and what was installed to `tell` once it is."""
     global _fix, _fix_options
-    if fix not in ("planned", "all"):
-        raise InputError(f"fix is {fix!r}; it can be 'planned' or 'all'")
+    if extent not in ("planned", "all"):
+        raise InputError(f"fix is {extent!r}; it can be 'planned' or 'all'")
     listen()
     with _lock:
-        options = (target or "", fix)
+        options = (target, extent)
         if _fix is not None and _fix.open and _fix_options == options:
             return
         uninstall()
-        passes = Passes("eightfold's fix", lambda library: _register_fix(library, options, say), say)
+        passes = Passes("the fix", lambda library: _register_fix(library, options, say, tell), say)
         passes.start()
         if passes.open:
             _fix, _fix_options = passes, options
 
 
-def _register_fix(library: str, options: tuple[str, str], say: Say) -> _native.Hooks | None:
+def _register_fix(library: str, options: tuple[str, str], say: Say, tell: Say | None) -> _native.Hooks | None:
     from . import _cache, _native
 
     target, extent = options
     gpu = _native.gpu(target)
     if gpu is None:
-        say("eightfold's fix is not installed: there is no GPU here, and EIGHTFOLD_TARGET, which can name "
-            "the one to compile for, is not set")
+        say("the fix is not installed: there is no GPU here, and EIGHTFOLD_TARGET, which can name the one to "
+            "compile for, is not set")
         return None
     hooks = _native.fix_hooks(library, gpu, extent)
+    if tell is not None and hooks.upstream:
+        tell(f"XLA in {hooks.plugin} puts back all FP8 convolutions by itself; those that cuDNN has no plan for "
+             f"are {'left to it' if extent == 'all' else 'hidden from it'}")
+    elif tell is not None:
+        tell(f"putting back FP8 convolutions for {hooks.target}, in {hooks.plugin}")
     _cache.separate(extent, say)
     return hooks
 
@@ -248,7 +257,7 @@ def installed(*, target: str | None = None, fix: Literal["planned", "all"] = "pl
             if before is None:
                 uninstall()
             else:
-                install(target=before[0] or None, fix="all" if before[1] == "all" else "planned")
+                start_fix(*before, _warn)
 
 
 def installation() -> Installation | None:
