@@ -235,10 +235,11 @@ def _register_fix(library: str, options: tuple[str, str], say: Say, tell: Say | 
 def uninstall() -> None:
     """Takes the repair out again; waits for modules that are in it. Does nothing when none is installed."""
     global _fix
-    from . import _cache
     with _lock:
         passes, _fix = _fix, None
         if passes is not None:
+            from . import _cache
+
             passes.close()
             _cache.restore()
 
