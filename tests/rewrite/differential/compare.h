@@ -1,0 +1,59 @@
+#ifndef EIGHTFOLD_TESTS_REWRITE_DIFFERENTIAL_COMPARE_H_
+#define EIGHTFOLD_TESTS_REWRITE_DIFFERENTIAL_COMPARE_H_
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "generate.h"
+#include "hlo/module.h"
+#include "rewrite/conv_graph.h"
+#include "stock.h"
+
+namespace eightfold::differential {
+
+// What the modules compared so far held.
+struct Statistics {
+  int modules = 0;
+  int several_computations = 0;  // modules with more than one
+  int refused = 0;               // stock gave an error before or in the rewrite: not compared
+  std::map<std::string, int> refusals;
+  int convolutions = 0;                     // in the modules as made
+  std::map<std::string, int> cudnn_calls;   // by target, before the rewrite
+  int rewritten = 0;                        // graph calls after it
+  std::map<std::string, int> operations;    // in their graphs
+  std::map<std::string, int> result_types;  // of their tensors
+  std::map<std::string, int> near_misses;   // that ours reports, numbers and names left out
+
+  // Markdown.
+  std::string Table() const;
+};
+
+// A difference between stock's rewrite and ours.
+struct Difference {
+  std::string what;
+  std::string before, stock, ours;  // text, empty where it does not apply
+};
+
+// Compares the two on the module of `recipes`, in three ways: ours on stock's dump before the
+// rewrite, whole computations; ours on the module as made, with plain convolutions, by the calls;
+// and, with several recipes, ours on all computations at once against stock on each alone.
+class Comparison {
+ public:
+  Comparison(StockRunner& stock, rewrite::ConvGraphOptions options)
+      : stock_(stock), options_(options) {}
+
+  // Nothing: no difference. `statistics` may be null. Errors: stock cannot be run at all.
+  Result<std::optional<Difference>> Run(std::span<const Recipe> recipes, Statistics* statistics);
+
+ private:
+  StockRunner& stock_;
+  rewrite::ConvGraphOptions options_;
+};
+
+}  // namespace eightfold::differential
+
+#endif  // EIGHTFOLD_TESTS_REWRITE_DIFFERENTIAL_COMPARE_H_
