@@ -75,6 +75,7 @@ void Capture::Visit(Instruction& value) {
   ++depth_;
   Captured before = now_;
   size_t endpoints_before = endpoints_;
+  bool revisited_before = revisited_;
   Level level{&value};
   const std::vector<Instruction*>& users = editor_.Users(value);
   for (Instruction* user : users) Absorb(level, *user);
@@ -95,6 +96,7 @@ void Capture::Visit(Instruction& value) {
     now_ = std::move(before);
     now_.endpoint = &value;
     endpoints_ = endpoints_before + 1;
+    revisited_ = revisited_before;
   }
   --depth_;
 }
