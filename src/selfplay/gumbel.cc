@@ -73,8 +73,8 @@ Instruction* GumbelPolicy::RootLogits(Builder& b, const Values& kept, Instructio
 GumbelPolicy::Node GumbelPolicy::Root(Builder& b, const Tree& tree) {
   int64_t batch = tree.raw_values->shape->dims[1];
   Instruction* raw = b.Reshape(b.Slice(tree.raw_values, {{0, 1, 1}, {0, batch, 1}}), {batch});
-  return {RootRow(b, tree.logits), RootRow(b, tree.probabilities), RootRow(b, tree.child_visits),
-          RootRow(b, tree.child_qvalues), raw};
+  return {RowAtRoot(b, tree.logits), RowAtRoot(b, tree.probabilities),
+          RowAtRoot(b, tree.child_visits), RowAtRoot(b, tree.child_qvalues), raw};
 }
 
 // Appendix D: what the node is worth by its prediction and by its visited actions, f32[B].
@@ -135,9 +135,9 @@ Instruction* GumbelPolicy::SelectAtRoot(Builder& b, const Values& kept, const Tr
 // Section 5: the action whose share of the visits falls behind the improved policy the most.
 Instruction* GumbelPolicy::SelectBelow(Builder& b, const Values&, const Tree& tree,
                                        const At& at) const {
-  Node node = {NodeRow(b, tree.logits, at.node), NodeRow(b, tree.probabilities, at.node),
-               NodeRow(b, tree.child_visits, at.node), NodeRow(b, tree.child_qvalues, at.node),
-               NodeColumn(b, tree.raw_values, at.node)};
+  Node node = {RowAtNode(b, tree.logits, at.node), RowAtNode(b, tree.probabilities, at.node),
+               RowAtNode(b, tree.child_visits, at.node), RowAtNode(b, tree.child_qvalues, at.node),
+               AtNode(b, tree.raw_values, at.node)};
   Instruction* policy = SoftmaxOver(b, b.Add(node.logits, CompletedQ(b, node)));
   Instruction* total = SumOver(b, node.visits);
   total = b.Add(b.Like(total, 1), total);

@@ -49,17 +49,17 @@ Instruction* NormalizedQ(Builder& b, Instruction* visits, Instruction* qvalues, 
 
 Instruction* PuctPolicy::Score(Builder& b, const Values& kept, const Tree& tree,
                                const At& at) const {
-  Instruction* visits = NodeRow(b, tree.child_visits, at.node);
-  Instruction* prior = NodeRow(b, tree.probabilities, at.node);
-  Instruction* node_visits = NodeColumn(b, tree.visits, at.node);
+  Instruction* visits = RowAtNode(b, tree.child_visits, at.node);
+  Instruction* prior = RowAtNode(b, tree.probabilities, at.node);
+  Instruction* node_visits = AtNode(b, tree.visits, at.node);
   Instruction* base = b.Like(node_visits, options_.pb_c_base);
   Instruction* grown = b.Divide(b.Add(b.Add(node_visits, base), b.Like(node_visits, 1)), base);
   Instruction* factor = b.Add(b.Like(grown, options_.pb_c_init), b.Log(grown));
   factor = b.Multiply(b.Sqrt(node_visits), factor);
   Instruction* explore =
       b.Divide(b.Multiply(Spread(b, factor, prior), prior), b.Add(visits, b.Like(visits, 1)));
-  Instruction* value = NormalizedQ(b, visits, NodeRow(b, tree.child_qvalues, at.node),
-                                   NodeColumn(b, tree.values, at.node), options_.epsilon);
+  Instruction* value = NormalizedQ(b, visits, RowAtNode(b, tree.child_qvalues, at.node),
+                                   AtNode(b, tree.values, at.node), options_.epsilon);
   Instruction* score = b.Add(value, explore);
   if (!options_.tie_noise.at) return score;
   Values its(kept.begin() + static_cast<std::ptrdiff_t>(tie_noise_), kept.end());
@@ -79,7 +79,7 @@ Instruction* PuctPolicy::SelectBelow(Builder& b, const Values& kept, const Tree&
 }
 
 Policy::Outcome PuctPolicy::Finish(Builder& b, const Tree& tree) const {
-  Instruction* visits = RootRow(b, tree.child_visits);
+  Instruction* visits = RowAtRoot(b, tree.child_visits);
   Instruction* weights = b.Divide(visits, Spread(b, SumOver(b, visits), visits));
   Instruction* logits = SafeLog(b, weights);
   logits = b.Subtract(logits, Spread(b, MaxOver(b, logits), logits));

@@ -78,11 +78,12 @@ class Search {
   const Policy& policy_;
 };
 
-// A new node state.node in all games; `logits` [B,A] as the search uses them, `value` [B].
+// A new node state.node in all games; `logits` [A,B] as the search uses them, `value` [B].
 void AddNode(Builder& b, State& state, Instruction* logits, Instruction* value) {
   Tree& tree = state.tree;
-  tree.logits = WriteNode(b, tree.logits, logits, state.node);
-  tree.probabilities = WriteNode(b, tree.probabilities, SoftmaxOver(b, logits), state.node);
+  Instruction* probabilities = SoftmaxOver(b, logits);
+  tree.logits = WriteNode(b, tree.logits, Turn(b, logits), state.node);
+  tree.probabilities = WriteNode(b, tree.probabilities, Turn(b, probabilities), state.node);
   tree.raw_values = WriteNode(b, tree.raw_values, value, state.node);
 }
 
@@ -116,7 +117,7 @@ Edge Search::Traverse(Builder& b, const State& state) const {
   Instruction* simulation = b.Subtract(state.node, b.Constant(kS32, 1));
   Instruction* depth = b.Constant(kS32, 0);
   Instruction* action = policy_.SelectAtRoot(b, state.kept, state.tree, {root, simulation, depth});
-  Instruction* node = EdgeColumn(b, state.tree.children, root, action);
+  Instruction* node = AtEdge(b, state.tree.children, root, action);
   Values start = {root, action, node, b.Constant(kS32, 1), simulation};
   for (const Values& part : {state.tree.Pack(), state.kept}) {
     start.insert(start.end(), part.begin(), part.end());
@@ -140,7 +141,7 @@ Values Search::Descend(Builder& b, const Values& carried) const {
   Instruction* active = b.GreaterEqual(node, b.ZerosLike(node));
   Instruction* here = b.Select(active, node, carried[0]);
   Instruction* action = policy_.SelectBelow(b, kept, tree, {here, carried[4], carried[3]});
-  Instruction* next = EdgeColumn(b, tree.children, here, action);
+  Instruction* next = AtEdge(b, tree.children, here, action);
   Values moved = carried;
   moved[0] = here;
   moved[1] = b.Select(active, action, carried[1]);
@@ -154,16 +155,18 @@ Values Search::Descend(Builder& b, const Values& carried) const {
 // Returns its value, f32[B].
 Instruction* Search::Expand(Builder& b, State& state, const Edge& edge, Instruction* leaf) const {
   Tree& tree = state.tree;
-  Instruction* parent = NodeEmbedding(b, state.embeddings, edge.parent);
+  Instruction* parent = AtNode(b, state.embeddings, edge.parent);
   Transition step = model_.step(b, state.weights, edge.action, parent);
   Instruction* is_root = b.Equal(state.node, b.Constant(kS32, 0));
-  Instruction* embedding =
-      options_.root_in_loop ? b.Select(is_root, parent, step.embedding) : step.embedding;
+  // The predicate is broadcast: XLA's GPU compiler fails on some selects with a scalar one.
+  auto at_root = [&](Instruction* like) { return b.Broadcast(is_root, like->shape->dims); };
+  Instruction* embedding = step.embedding;
+  if (options_.root_in_loop) embedding = b.Select(at_root(parent), parent, embedding);
   Prediction prediction = model_.predict(b, state.weights, embedding);
   Instruction* value = b.Convert(prediction.value, kF32);
   Instruction* logits = Turn(b, b.Convert(prediction.logits, kF32));
   if (options_.root_in_loop) {
-    logits = b.Select(is_root, policy_.RootLogits(b, state.kept, logits), logits);
+    logits = b.Select(at_root(logits), policy_.RootLogits(b, state.kept, logits), logits);
   }
   AddNode(b, state, logits, value);
   state.embeddings = WriteNode(b, state.embeddings, embedding, state.node);
@@ -173,20 +176,64 @@ Instruction* Search::Expand(Builder& b, State& state, const Edge& edge, Instruct
   tree.discounts = WriteNode(b, tree.discounts, b.Convert(step.discount, kF32), state.node);
 
   Instruction* fresh = b.Less(edge.node, b.ZerosLike(edge.node));
-  if (options_.root_in_loop) {
-    fresh = b.And(fresh, b.Broadcast(b.Not(is_root), fresh->shape->dims));
-  }
+  if (options_.root_in_loop) fresh = b.And(fresh, b.Not(at_root(fresh)));
   Instruction* link = b.Select(fresh, edge.parent, b.Like(edge.parent, kNowhere));
-  tree.children = SetEdge(b, tree.children, link, edge.action, leaf);
+  tree.children = SetAtEdge(b, tree.children, link, edge.action, leaf);
   return value;
 }
 
+// What the way back to the root carries.
+enum Back : size_t {
+  kNode,  // s32[B]
+  kSeen,  // f32[B], what the new visit is worth from there
+  // Of the tree, what changes and what is only read.
+  kVisits,
+  kValues,
+  kChildVisits,
+  kChildQvalues,
+  kParents,
+  kActions,
+  kRewards,
+  kDiscounts,
+};
+
+Instruction* BelowRoot(Builder& b, Instruction* node) { return b.Greater(node, b.ZerosLike(node)); }
+
+// One level up: adds the visit to the parent and to its edge.
+Values Rise(Builder& b, const Values& carried) {
+  Instruction* node = carried[kNode];
+  auto of_node = [&](Back array) { return AtNode(b, carried[array], node); };
+  Instruction* above = of_node(kParents);
+  auto of_parent = [&](Back array) { return AtNode(b, carried[array], above); };
+  // Games that have arrived at the root write nowhere.
+  Instruction* active = BelowRoot(b, node);
+  Instruction* parent = b.Select(active, above, b.Like(above, kNowhere));
+  Instruction* action = of_node(kActions);
+  Instruction* reward = of_node(kRewards);
+  Instruction* discount = of_node(kDiscounts);
+  Instruction* seen = b.Add(reward, b.Multiply(discount, carried[kSeen]));
+  Instruction* count = of_parent(kVisits);
+  Instruction* sum = b.Add(b.Multiply(of_parent(kValues), count), seen);
+  Instruction* q = b.Add(reward, b.Multiply(discount, of_node(kValues)));
+  count = b.Add(count, b.Like(count, 1));
+
+  Values next = carried;
+  next[kNode] = b.Select(active, above, node);
+  next[kSeen] = seen;
+  next[kVisits] = SetAtNode(b, carried[kVisits], parent, count);
+  next[kValues] = SetAtNode(b, carried[kValues], parent, b.Divide(sum, count));
+  // An action has been taken as often as its node has been visited.
+  next[kChildVisits] = SetAtEdge(b, carried[kChildVisits], parent, action, of_node(kVisits));
+  next[kChildQvalues] = SetAtEdge(b, carried[kChildQvalues], parent, action, q);
+  return next;
+}
+
 // Adds the visit of `leaf` s32[B], worth `value` f32[B], to it and to the nodes above, up to the
-// root. Carried: node s32[B] and the value seen from it; what changes of the tree; the rest of it.
+// root.
 void Backward(Builder& b, Tree& tree, Instruction* leaf, Instruction* value) {
-  Instruction* visits = NodeColumn(b, tree.visits, leaf);
-  tree.visits = SetColumn(b, tree.visits, leaf, b.Add(visits, b.Like(visits, 1)));
-  tree.values = SetColumn(b, tree.values, leaf, value);
+  Instruction* visits = AtNode(b, tree.visits, leaf);
+  tree.visits = SetAtNode(b, tree.visits, leaf, b.Add(visits, b.Like(visits, 1)));
+  tree.values = SetAtNode(b, tree.values, leaf, value);
   Values start = {leaf,
                   value,
                   tree.visits,
@@ -197,41 +244,14 @@ void Backward(Builder& b, Tree& tree, Instruction* leaf, Instruction* value) {
                   tree.actions,
                   tree.rewards,
                   tree.discounts};
-  auto below_root = [](Builder& in, Instruction* node) {
-    return in.Greater(node, in.ZerosLike(node));
+  auto more = [](Builder& in, const Values& carried) {
+    return Any(in, BelowRoot(in, carried[kNode]));
   };
-  auto more = [&](Builder& in, const Values& carried) {
-    return Any(in, below_root(in, carried[0]));
-  };
-  auto rise = [&](Builder& in, const Values& carried) {
-    Instruction* node = carried[0];
-    Instruction* reward = NodeColumn(in, carried[8], node);
-    Instruction* discount = NodeColumn(in, carried[9], node);
-    Instruction* action = NodeColumn(in, carried[7], node);
-    Instruction* above = NodeColumn(in, carried[6], node);
-    // Games that have arrived write nowhere.
-    Instruction* active = below_root(in, node);
-    Instruction* parent = in.Select(active, above, in.Like(above, kNowhere));
-    Instruction* seen = in.Add(reward, in.Multiply(discount, carried[1]));
-    Instruction* count = NodeColumn(in, carried[2], above);
-    Instruction* more_count = in.Add(count, in.Like(count, 1));
-    Instruction* sum = in.Add(in.Multiply(NodeColumn(in, carried[3], above), count), seen);
-    Instruction* q = in.Add(reward, in.Multiply(discount, NodeColumn(in, carried[3], node)));
-    Values next = carried;
-    next[0] = in.Select(active, above, node);
-    next[1] = seen;
-    next[2] = SetColumn(in, carried[2], parent, more_count);
-    next[3] = SetColumn(in, carried[3], parent, in.Divide(sum, more_count));
-    // An action has been taken as often as its node has been visited.
-    next[4] = SetEdge(in, carried[4], parent, action, NodeColumn(in, carried[2], node));
-    next[5] = SetEdge(in, carried[5], parent, action, q);
-    return next;
-  };
-  Values end = Loop(b, "backward", start, more, rise);
-  tree.visits = end[2];
-  tree.values = end[3];
-  tree.child_visits = end[4];
-  tree.child_qvalues = end[5];
+  Values end = Loop(b, "backward", start, more, Rise);
+  tree.visits = end[kVisits];
+  tree.values = end[kValues];
+  tree.child_visits = end[kChildVisits];
+  tree.child_qvalues = end[kChildQvalues];
 }
 
 State Search::Simulate(Builder& b, State state) const {
@@ -278,8 +298,8 @@ SearchResult Run(Builder& b, const Model& model, Instruction* embedding,
   result.action = outcome.action;
   result.action_weights = Turn(b, outcome.weights);
   result.value = b.Reshape(b.Slice(tree.values, {{0, 1, 1}, {0, batch, 1}}), {batch});
-  result.visit_counts = b.Convert(Turn(b, RootRow(b, tree.child_visits)), kS32);
-  result.qvalues = Turn(b, RootRow(b, tree.child_qvalues));
+  result.visit_counts = b.Convert(Turn(b, RowAtRoot(b, tree.child_visits)), kS32);
+  result.qvalues = Turn(b, RowAtRoot(b, tree.child_qvalues));
   return result;
 }
 

@@ -11,6 +11,9 @@ using hlo::PrimitiveType;
 
 namespace {
 
+constexpr auto kF32 = PrimitiveType::kF32;
+constexpr auto kS32 = PrimitiveType::kS32;
+
 constexpr std::array<Instruction * Tree::*, Tree::kArrays> kMembers = {
     &Tree::visits,       &Tree::values,        &Tree::raw_values, &Tree::parents,
     &Tree::actions,      &Tree::rewards,       &Tree::discounts,  &Tree::children,
@@ -37,8 +40,6 @@ Tree Tree::Unpack(const Values& carried, size_t first) {
 }
 
 Tree EmptyTree(Builder& b, int64_t nodes, int64_t actions, int64_t batch) {
-  constexpr auto kF32 = PrimitiveType::kF32;
-  constexpr auto kS32 = PrimitiveType::kS32;
   Tree tree;
   for (auto member :
        {&Tree::visits, &Tree::values, &Tree::raw_values, &Tree::rewards, &Tree::discounts}) {
@@ -46,43 +47,21 @@ Tree EmptyTree(Builder& b, int64_t nodes, int64_t actions, int64_t batch) {
   }
   tree.parents = b.Zeros(kS32, {nodes, batch});
   tree.actions = b.Zeros(kS32, {nodes, batch});
-  tree.children = b.Full(kS32, {nodes, actions, batch}, Tree::kUnvisited);
+  tree.children = b.Full(kS32, {nodes, batch, actions}, Tree::kUnvisited);
   for (auto member :
        {&Tree::child_visits, &Tree::child_qvalues, &Tree::logits, &Tree::probabilities}) {
-    tree.*member = b.Zeros(kF32, {nodes, actions, batch});
+    tree.*member = b.Zeros(kF32, {nodes, batch, actions});
   }
   return tree;
 }
 
-Instruction* NodeColumn(Builder& b, Instruction* array, Instruction* node) {
-  int64_t sizes[] = {1, 1};
-  return b.Gather(array, node,
-                  {.collapsed = {0},
-                   .start_index_map = {0},
-                   .operand_batching = {1},
-                   .indices_batching = {0},
-                   .index_vector_dim = 1},
-                  sizes);
-}
-
-Instruction* NodeRow(Builder& b, Instruction* array, Instruction* node) {
-  int64_t sizes[] = {1, array->shape->dims[1], 1};
-  return b.Gather(array, node,
-                  {.offset = {0},
-                   .collapsed = {0},
-                   .start_index_map = {0},
-                   .operand_batching = {2},
-                   .indices_batching = {0},
-                   .index_vector_dim = 1},
-                  sizes);
-}
-
-Instruction* NodeEmbedding(Builder& b, Instruction* embeddings, Instruction* node) {
-  std::vector<int64_t> sizes(embeddings->shape->dims.begin(), embeddings->shape->dims.end());
+Instruction* AtNode(Builder& b, Instruction* array, Instruction* node) {
+  // Whole slices: their last dimension is copied, not gathered one by one.
+  std::vector<int64_t> sizes(array->shape->dims.begin(), array->shape->dims.end());
   sizes[0] = sizes[1] = 1;
   std::vector<int64_t> offset(sizes.size() - 2);
   std::iota(offset.begin(), offset.end(), 1);
-  return b.Gather(embeddings, node,
+  return b.Gather(array, node,
                   {.offset = offset,
                    .collapsed = {0},
                    .start_index_map = {0},
@@ -92,21 +71,26 @@ Instruction* NodeEmbedding(Builder& b, Instruction* embeddings, Instruction* nod
                   sizes);
 }
 
-Instruction* EdgeColumn(Builder& b, Instruction* array, Instruction* node, Instruction* action) {
+Instruction* RowAtNode(Builder& b, Instruction* array, Instruction* node) {
+  return b.Transpose(AtNode(b, array, node), {1, 0});
+}
+
+Instruction* AtEdge(Builder& b, Instruction* array, Instruction* node, Instruction* action) {
   int64_t sizes[] = {1, 1, 1};
   return b.Gather(array, Edges(b, node, action),
-                  {.collapsed = {0, 1},
-                   .start_index_map = {0, 1},
-                   .operand_batching = {2},
+                  {.collapsed = {0, 2},
+                   .start_index_map = {0, 2},
+                   .operand_batching = {1},
                    .indices_batching = {0},
                    .index_vector_dim = 1},
                   sizes);
 }
 
-Instruction* RootRow(Builder& b, Instruction* array) {
-  int64_t actions = array->shape->dims[1];
-  int64_t batch = array->shape->dims[2];
-  return b.Reshape(b.Slice(array, {{0, 1, 1}, {0, actions, 1}, {0, batch, 1}}), {actions, batch});
+Instruction* RowAtRoot(Builder& b, Instruction* array) {
+  int64_t batch = array->shape->dims[1];
+  int64_t actions = array->shape->dims[2];
+  Instruction* root = b.Slice(array, {{0, 1, 1}, {0, batch, 1}, {0, actions, 1}});
+  return b.Transpose(b.Reshape(root, {batch, actions}), {1, 0});
 }
 
 Instruction* WriteNode(Builder& b, Instruction* array, Instruction* update, Instruction* node) {
@@ -117,7 +101,7 @@ Instruction* WriteNode(Builder& b, Instruction* array, Instruction* update, Inst
   return b.DynamicUpdateSlice(array, b.Reshape(update, dims), starts);
 }
 
-Instruction* SetColumn(Builder& b, Instruction* array, Instruction* node, Instruction* update) {
+Instruction* SetAtNode(Builder& b, Instruction* array, Instruction* node, Instruction* update) {
   return b.Scatter(array, node, update,
                    {.inserted_window = {0},
                     .to_operand = {0},
@@ -127,12 +111,12 @@ Instruction* SetColumn(Builder& b, Instruction* array, Instruction* node, Instru
                    b.SetCombiner(array->shape->type), /*unique_indices=*/true);
 }
 
-Instruction* SetEdge(Builder& b, Instruction* array, Instruction* node, Instruction* action,
-                     Instruction* update) {
+Instruction* SetAtEdge(Builder& b, Instruction* array, Instruction* node, Instruction* action,
+                       Instruction* update) {
   return b.Scatter(array, Edges(b, node, action), update,
-                   {.inserted_window = {0, 1},
-                    .to_operand = {0, 1},
-                    .input_batching = {2},
+                   {.inserted_window = {0, 2},
+                    .to_operand = {0, 2},
+                    .input_batching = {1},
                     .indices_batching = {0},
                     .index_vector_dim = 1},
                    b.SetCombiner(array->shape->type), /*unique_indices=*/true);

@@ -9,8 +9,8 @@
 namespace eightfold::selfplay {
 
 // The search trees of a batch of B games: N nodes each, node 0 the root, A actions. Node i is the
-// one that simulation i adds, in every game, so a new node is one contiguous write; games are the
-// minor dimension (see rows.h).
+// one that simulation i adds, in every game, so a new node is one contiguous write, and the actions
+// of a node are one contiguous read.
 struct Tree {
   // [N,B]
   hlo::Instruction* visits = nullptr;      // f32
@@ -20,7 +20,7 @@ struct Tree {
   hlo::Instruction* actions = nullptr;     // s32, of the parent
   hlo::Instruction* rewards = nullptr;     // f32, on the way from the parent
   hlo::Instruction* discounts = nullptr;   // f32
-  // [N,A,B]
+  // [N,B,A]
   hlo::Instruction* children = nullptr;       // s32, kUnvisited or a node
   hlo::Instruction* child_visits = nullptr;   // f32
   hlo::Instruction* child_qvalues = nullptr;  // f32, 0 for unvisited actions
@@ -38,26 +38,23 @@ struct Tree {
 // A tree without nodes.
 Tree EmptyTree(hlo::Builder& b, int64_t nodes, int64_t actions, int64_t batch);
 
-// Reads of one node per game, `node` s32[B]: [B] of an array [N,B], [A,B] of [N,A,B].
-hlo::Instruction* NodeColumn(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node);
-hlo::Instruction* NodeRow(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node);
-// [B,…] of embeddings [N,B,…].
-hlo::Instruction* NodeEmbedding(hlo::Builder& b, hlo::Instruction* embeddings,
-                                hlo::Instruction* node);
-// [B] of [N,A,B] at an action s32[B] of a node.
-hlo::Instruction* EdgeColumn(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
-                             hlo::Instruction* action);
-// The row of the root, without a gather.
-hlo::Instruction* RootRow(hlo::Builder& b, hlo::Instruction* array);
+// Reads of one node per game, `node` s32[B]. [B,…] of an array [N,B,…]:
+hlo::Instruction* AtNode(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node);
+// A row [A,B], as in rows.h, of [N,B,A]; of the root without a gather.
+hlo::Instruction* RowAtNode(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node);
+hlo::Instruction* RowAtRoot(hlo::Builder& b, hlo::Instruction* array);
+// [B] of [N,B,A] at an action s32[B] of a node.
+hlo::Instruction* AtEdge(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
+                         hlo::Instruction* action);
 
-// Writes `update` [B], [A,B] or [B,…] as node `node`, s32[], of all games.
+// Writes `update` [B,…] as node `node`, s32[], of all games.
 hlo::Instruction* WriteNode(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* update,
                             hlo::Instruction* node);
 // Writes `update` [B] at one node, s32[B], of each game; nothing where the node is not in [0, N).
-hlo::Instruction* SetColumn(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
+hlo::Instruction* SetAtNode(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
                             hlo::Instruction* update);
-hlo::Instruction* SetEdge(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
-                          hlo::Instruction* action, hlo::Instruction* update);
+hlo::Instruction* SetAtEdge(hlo::Builder& b, hlo::Instruction* array, hlo::Instruction* node,
+                            hlo::Instruction* action, hlo::Instruction* update);
 
 }  // namespace eightfold::selfplay
 
