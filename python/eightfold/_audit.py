@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import importlib.util
 import os
 import pathlib
+import threading
 import warnings
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 from ._errors import InputError
 from ._report import Report
 
+T = TypeVar("T")
 Fix = bool | Literal["planned", "all"]
 
 
@@ -54,12 +58,27 @@ def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None
     if fix not in (False, True, "planned", "all"):
         raise InputError(f"fix is {fix!r}; it can be False, True, 'planned' or 'all'")
     lowered = _program(program, args, kwargs)
-    native = _native.audit(
+    return Report(_interruptible(lambda: _native.audit(
         name=lowered.name, content=lowered.content, path=lowered.path,
         target=os.fspath(target or ""), plugin=os.fspath(plugin or ""),
         otherwise_plugin=installed_plugin() or "", partitions=lowered.partitions,
-        fix={False: "", True: "planned"}.get(fix, fix))
-    return Report(native)
+        fix={False: "", True: "planned"}.get(fix, fix))))
+
+
+def _interruptible(call: Callable[[], T]) -> T:
+    """What `call` returns or raises. Ctrl-C is heard meanwhile, and leaves the call to end by itself."""
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="eightfold", daemon=True).start()
+    return future.result()
 
 
 def installed_plugin() -> str | None:

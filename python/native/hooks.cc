@@ -10,10 +10,15 @@
 
 namespace eightfold::python {
 
+// The plugin, attached to; one that takes passes.
 Result<Hooks> Hooks::Attach(const std::string& library, const std::optional<target::Gpu>& gpu) {
   Hooks hooks;
   EF_TRY(hooks.plugin_, pjrt::FindPlugin(library));
   EF_TRY(hooks.api_, pjrt::Api::Attach(library));
+  if (!pjrt::PassHook::Supported(*hooks.api_)) {
+    return FailCompiler(fmt::format("{} takes no passes", hooks.plugin_.Name()),
+                        "jax-cuda12-pjrt and jax-cuda13-pjrt do from 0.10.2 on");
+  }
   if (gpu) {
     hooks.target_ =
         fmt::format("{} ({})", gpu->title.empty() ? "GPU" : gpu->title, gpu->Architecture());

@@ -169,6 +169,27 @@ class Errors(unittest.TestCase):
         self.fails(eightfold.InputError, "fix is 'some'", repro, X, W, fix="some")
 
 
+class Interrupt(PythonTest):
+    def test_ctrl_c_does_not_wait_for_the_compiler(self):
+        # A worker that never ends; it goes with its parent.
+        worker = self.folder / "worker"
+        worker.write_text("#!/bin/sh\ntouch started\nread forever <&3\n")
+        worker.chmod(0o755)
+        code = """
+import os, pathlib, signal, threading, time
+import eightfold
+def press():
+    while not pathlib.Path("started").exists(): time.sleep(.01)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    eightfold.audit(pathlib.Path(os.environ["DATA"], "programs/repro.pb"), target="h100", plugin="0.10.2")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+        self.assertEqual(self.run_code(code, env={"EIGHTFOLD_WORKER": str(worker)}).stdout, "interrupted\n")
+
+
 class Package(PythonTest):
     def test_importing_it_loads_neither_jax_nor_the_native_part(self):
         done = self.run_code("import eightfold, sys; print([m for m in ('jax', 'numpy', 'eightfold._native') "
