@@ -1,5 +1,6 @@
 #include "selfplay/puct.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "selfplay/rows.h"
