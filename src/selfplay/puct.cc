@@ -9,7 +9,6 @@ namespace eightfold::selfplay {
 
 using hlo::Builder;
 using hlo::Instruction;
-using hlo::PrimitiveType;
 
 PuctPolicy::PuctPolicy(Builder& b, const PuctOptions& options, const SearchOptions& search)
     : options_(options),

@@ -21,7 +21,6 @@ namespace {
 
 constexpr auto kF32 = PrimitiveType::kF32;
 constexpr auto kS32 = PrimitiveType::kS32;
-constexpr auto kPred = PrimitiveType::kPred;
 
 // An index outside every tree: a scatter leaves it out.
 constexpr double kNowhere = -1;
