@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/source.h"
+#include "fix/stack_frames.h"
 #include "hlo/proto/proto.h"
 #include "hlo/verifier.h"
 
@@ -55,6 +56,7 @@ class FixPass : public pjrt::Pass {
     std::optional<std::string> rewritten;
     if (result.changed) {
       EF_CHECK_OK(hlo::Verify(*module));
+      ChainStackFrames(*module);
       EF_TRY(rewritten, hlo::WriteProto(*module, hlo::ProtoKind::kModule, ProtoTarget()));
     }
     std::lock_guard lock(mutex_);
