@@ -65,32 +65,7 @@ Result<Plugin> FromPath(const std::string& spec) {
   return DescribeLibrary(library.string());
 }
 
-// "0.10.2", "cuda13-0.10.2", "0.10.2+cuda13", "jax-cuda13-pjrt-0.10.2": version and CUDA version.
-struct Wanted {
-  std::string version;
-  std::string cuda;  // empty: either, 12 preferred
-};
-
-Wanted ParseSpec(std::string_view spec) {
-  Wanted wanted;
-  const size_t cuda = spec.find("cuda");
-  if (cuda == std::string_view::npos) {
-    wanted.version = spec;
-    return wanted;
-  }
-  size_t end = cuda + 4;
-  while (end < spec.size() && spec[end] >= '0' && spec[end] <= '9') ++end;
-  wanted.cuda = spec.substr(cuda + 4, end - cuda - 4);
-  std::string_view rest = spec.substr(0, cuda);
-  if (rest.empty() || rest == "jax-") rest = spec.substr(end);
-  if (rest.starts_with("-pjrt")) rest.remove_prefix(5);
-  while (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
-  while (!rest.empty() && (rest.back() == '-' || rest.back() == '+')) rest.remove_suffix(1);
-  wanted.version = rest;
-  return wanted;
-}
-
-std::string Advice(const std::vector<Plugin>& cached, const Wanted& wanted) {
+std::string Advice(const std::vector<Plugin>& cached, const PluginSpec& wanted) {
   std::string advice;
   if (cached.empty()) {
     advice = fmt::format("no plugin is cached in {}\n", (CacheFolder() / "plugins").string());
@@ -109,6 +84,25 @@ std::string Advice(const std::vector<Plugin>& cached, const Wanted& wanted) {
 
 std::string Plugin::Name() const {
   return version_text.empty() ? package : fmt::format("{} {}", package, version_text);
+}
+
+PluginSpec ParsePluginSpec(std::string_view spec) {
+  PluginSpec wanted;
+  const size_t cuda = spec.find("cuda");
+  if (cuda == std::string_view::npos) {
+    wanted.version = spec;
+    return wanted;
+  }
+  size_t end = cuda + 4;
+  while (end < spec.size() && spec[end] >= '0' && spec[end] <= '9') ++end;
+  wanted.cuda = spec.substr(cuda + 4, end - cuda - 4);
+  std::string_view rest = spec.substr(0, cuda);
+  if (rest.empty() || rest == "jax-") rest = spec.substr(end);
+  if (rest.starts_with("-pjrt")) rest.remove_prefix(5);
+  while (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
+  while (!rest.empty() && (rest.back() == '-' || rest.back() == '+')) rest.remove_suffix(1);
+  wanted.version = rest;
+  return wanted;
 }
 
 fs::path CacheFolder() {
@@ -141,7 +135,7 @@ Result<Plugin> FindPlugin(std::string_view spec) {
     return FromPath(std::string(spec));
   }
   const std::vector<Plugin> cached = ListPlugins();
-  const Wanted wanted = ParseSpec(spec);
+  const PluginSpec wanted = ParsePluginSpec(spec);
   for (const Plugin& plugin : cached) {
     if (!wanted.version.empty() && plugin.version_text != wanted.version) continue;
     if (!wanted.cuda.empty() && plugin.package != PackageName(wanted.cuda)) continue;

@@ -22,6 +22,14 @@ struct Plugin {
   std::string Name() const;
 };
 
+// A version as people write it: "0.10.2", "cuda13-0.10.2", "0.10.2+cuda13",
+// "jax-cuda13-pjrt-0.10.2".
+struct PluginSpec {
+  std::string version;
+  std::string cuda;  // empty: either, 12 preferred
+};
+PluginSpec ParsePluginSpec(std::string_view text);
+
 // $EIGHTFOLD_CACHE, else $XDG_CACHE_HOME/eightfold, else ~/.cache/eightfold.
 std::filesystem::path CacheFolder();
 

@@ -53,6 +53,36 @@ constexpr char kTriton[] =
     "backend_config={\"fusion_backend_config\":{\"kind\":\"__triton_gemm\"}}";
 constexpr char kLoop[] = "f32[8,8] fusion(x, y), kind=kLoop, calls=fused";
 
+// A grouped convolution that runs as `target` on `runs`, with `channels` input channels per group.
+std::vector<std::string> GroupedIds(const std::string& target, const std::string& runs,
+                                    int channels) {
+  const std::string groups = ", feature_group_count=" + std::to_string(16 / channels);
+  const std::string kernel = "[3,3," + std::to_string(channels) + ",16]";
+  const std::string how = ", window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f" + groups +
+                          ", metadata={op_name=\"jit(f)/op\"}";
+  auto before = census::Parse(
+      "HloModule m\nENTRY e { x = f8e4m3fn[2,8,8,16] parameter(0) y = f8e4m3fn" + kernel +
+      " parameter(1)\n ROOT d = f32[2,8,8,16] convolution(x, y)" + how + " }");
+  auto after = census::Parse("HloModule m, is_scheduled=true\nENTRY e { x = " + runs +
+                             "[2,8,8,16] parameter(0) y = " + runs + kernel +
+                             " parameter(1)\n ROOT k = (f32[2,8,8,16], u8[0]) custom-call(x, y)" +
+                             how + ", custom_call_target=\"" + target + "\" }");
+  std::vector<std::string> ids;
+  for (const Finding& finding : Diagnose(census::TakeCensus(before, after), {}))
+    ids.push_back(finding.id);
+  return ids;
+}
+
+// What cuDNN's heuristics answered: nothing for 1 and 2 channels, only a fallback for 4 and 8.
+TEST(DiagnoseTest, ConvolutionsThatCudnnHasNoPlanFor) {
+  for (int channels : {1, 2, 4, 8}) {
+    EXPECT_THAT(GroupedIds("__cudnn$convForward", "f32", channels), ElementsAre("EF106"));
+    EXPECT_THAT(GroupedIds("__cudnn$convForwardGraph", "f8e4m3fn", channels), ElementsAre("EF107"));
+  }
+  EXPECT_THAT(GroupedIds("__cudnn$convForward", "f32", 16), ElementsAre("EF104"));
+  EXPECT_THAT(GroupedIds("__cudnn$convForwardGraph", "f8e4m3fn", 16), IsEmpty());
+}
+
 TEST(DiagnoseTest, DemotedConvolutionsByTargetAndGpu) {
   EXPECT_THAT(Ids("f8e4m3fn", "f32", Convolution("__cudnn$convForward")), ElementsAre("EF104"));
   EXPECT_THAT(
