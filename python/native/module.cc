@@ -1,12 +1,11 @@
 // The Python module eightfold._native: what the package in ../eightfold calls.
 
-// Defines what the command line's options in the audit's flags are made of.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <CLI/Config.hpp>
+#include <CLI/Config.hpp>  // defines what cli::CompileFlags' header only declares
 #include <filesystem>
 #include <memory>
 #include <optional>
