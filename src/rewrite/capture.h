@@ -36,7 +36,8 @@ class Capture {
  public:
   // `exact`: as XLA writes it, even where that is not sound: it gives the type of a saturating
   // conversion to the last operation, which may be an amax, and lists external operands in the
-  // order in which they were absorbed even when the operations were reordered since.
+  // order in which they were absorbed even when the operations were reordered since. And it absorbs
+  // an ELU whose parts serve something else, for which the convolution is computed once more.
   Capture(const Editor& editor, bool exact) : editor_(editor), exact_(exact) {}
 
   // Of the convolution's result, whose first operations are `moved`: multiplications and divisions
@@ -52,6 +53,7 @@ class Capture {
     size_t existing = 0;  // … or were already
   };
   const Editor& editor() const { return editor_; }
+  bool exact() const { return exact_; }
   OpGraph& graph() { return now_.graph; }
   std::vector<Instruction*>& operands() { return now_.operands; }
   // Adds an operation whose result is `value`; false when it is there already.

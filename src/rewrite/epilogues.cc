@@ -162,8 +162,16 @@ constexpr size_t kUsersOfSelect = 3;
 
 bool AbsorbElu(Capture& capture, Level& level, Instruction& user) {
   auto value = Is(level.value);
+  Instruction *compare = nullptr, *expm1 = nullptr;
   auto positive = match::Where(Op(Opcode::kCompare, value, Broadcast(match::One(0))), IsGreater());
-  if (!Op(Opcode::kSelect, positive, value, Op(Opcode::kExpm1, value))(&user)) return false;
+  if (!Op(Opcode::kSelect, As(&compare, positive), value,
+          As(&expm1, Op(Opcode::kExpm1, value)))(&user)) {
+    return false;
+  }
+  auto one_user = OneUser(capture.editor());
+  if (!capture.exact() && (!one_user(*compare) || !one_user(*expm1))) {
+    return capture.Refuse(user, "parts of the ELU serve something else, too"), false;
+  }
   if (!capture.Append("elu", user, {level.value})) return true;
   level.absorbed += kUsersOfSelect;
   capture.Follow(user);

@@ -54,11 +54,17 @@ Instruction* Scale(Editor& editor, Instruction& value, const Fp8Operand& operand
 }
 
 // Moves the operands' scales behind the convolution, with which they commute: the input's first.
+// The convolution itself may stay for users that the graph leaves out, so it must lose the scales.
 std::vector<Instruction*> MoveScales(Editor& editor, const Site& site) {
   std::vector<Instruction*> moved;
-  for (const Fp8Operand* operand : {&site.input, &site.filter}) {
+  const Fp8Operand* operands[] = {&site.input, &site.filter};
+  for (size_t i = 0; i < 2; ++i) {
+    const Fp8Operand* operand = operands[i];
     if (operand->scale == nullptr) continue;
+    Instruction* scaled = site.conv->operands[i];
+    editor.ReplaceOperand(*site.conv, i, *operand->wide);
     moved.push_back(Scale(editor, moved.empty() ? *site.result : *moved.back(), *operand));
+    editor.RemoveUnused(*scaled);
   }
   return moved;
 }
