@@ -1,6 +1,6 @@
 # The commands a person types. Each does its own set-up; scripts/ holds what is longer than a line.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test lint format fuzz bench golden install clean
+.PHONY: help bootstrap build demo test lint format fuzz bench differential golden install clean
 
 PREFIX ?= /usr/local
 DEMO := tests/data/programs/move.pb
@@ -39,6 +39,9 @@ bench:     ## measure and print what bench/RESULTS.md records
 	@cmake --preset bench
 	@cmake --build --preset bench
 	bench/run build-bench
+
+differential: ## 10,000 random modules, our FP8 rewrite against stock's: minutes to an hour
+	@scripts/differential 10000
 
 golden:    ## rewrite the golden files from what the code prints now; review the diff
 	@scripts/bootstrap --test

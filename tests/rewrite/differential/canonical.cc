@@ -53,11 +53,13 @@ std::string BackendConfig(std::string_view stored) {
   return json.dump();
 }
 
-// A PrecisionConfig; "" when it says what none says: default precision for every operand.
+// The operand precisions of a PrecisionConfig, without default ones at the end: XLA adds those for
+// operands that have none.
 std::string Precision(std::string_view wire) {
   const bool packed = wire.size() >= 2 && wire[0] == '\x0a' && size_t(wire[1]) == wire.size() - 2;
-  if (packed && wire.find_first_not_of('\0', 2) == std::string_view::npos) return {};
-  return PrintableBytes(wire);
+  if (!packed) return PrintableBytes(wire);
+  wire.remove_prefix(2);
+  return PrintableBytes(wire.substr(0, wire.find_last_not_of('\0') + 1));
 }
 
 // An instruction without its operands.
@@ -69,6 +71,10 @@ std::string Describe(const Instruction& instruction) {
     const bool scalar = attribute.wire != Attribute::Wire::kBytes;
     const auto field = static_cast<uint32_t>(attribute.field);
     if (scalar && attribute.scalar == 0) continue;
+    if (attribute.field == hlo::Field::kPrecisionConfig) {
+      attributes.push_back("precision=" + Precision(attribute.bytes));
+      continue;
+    }
     attributes.push_back(scalar ? fmt::format("{}={}", field, attribute.scalar)
                                 : fmt::format("{}={}", field, PrintableBytes(attribute.bytes)));
   }
@@ -134,6 +140,18 @@ std::string SerializedGraph(const hlo::Instruction& call) {
   Json json = Json::parse(call.backend_config, nullptr, false);
   if (json.is_discarded()) return {};
   return Renumbered(json.value("/cudnn_conv_backend_config/serialized_graph"_json_pointer, ""));
+}
+
+std::vector<std::string> SerializedGraphs(const hlo::Module& module) {
+  std::vector<std::string> graphs;
+  for (const hlo::Computation* computation : module.computations) {
+    for (const Instruction* instruction : computation->instructions) {
+      if (instruction->custom_call_target() != kGraphTarget) continue;
+      graphs.push_back(SerializedGraph(*instruction));
+    }
+  }
+  std::sort(graphs.begin(), graphs.end());
+  return graphs;
 }
 
 std::vector<std::string> GraphCalls(const hlo::Computation& computation) {

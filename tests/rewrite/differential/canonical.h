@@ -22,6 +22,9 @@ std::vector<std::string> GraphCalls(const hlo::Computation& computation);
 // The serialized graph of a call: "0:[f32]conv();1:[f32]relu(0);"; "" when it is none.
 std::string SerializedGraph(const hlo::Instruction& call);
 
+// The serialized graphs of all calls in `module`, sorted.
+std::vector<std::string> SerializedGraphs(const hlo::Module& module);
+
 // `bytes` if they can be printed, else in hexadecimal.
 std::string PrintableBytes(std::string_view bytes);
 

@@ -272,7 +272,8 @@ Result<std::optional<Difference>> Run::CompareComputations() {
     }
     const hlo::Computation& fused = *Parts(*second, recipes_.size())[i];
     if (GraphCalls(fused) != wanted_calls) {
-      return Difference{"stock rewrites more in our result", before, stock, got};
+      return Difference{"stock rewrites more in our result", before, Joined(GraphCalls(*parts[i])),
+                        Joined(GraphCalls(fused))};
     }
     if (Canonical(fused) != stock) {
       return Difference{"other computation", before, stock, got};

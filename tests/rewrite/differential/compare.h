@@ -54,6 +54,13 @@ class Comparison {
   rewrite::ConvGraphOptions options_;
 };
 
+// Compares what the whole compile of a module calls in the end without the fix (`stock`) and with
+// it
+// (`fixed`): the graphs of its graph calls. For one recipe, since stock alone loses what is in
+// other computations.
+Result<std::optional<Difference>> CompareCompiled(StockRunner& stock, StockRunner& fixed,
+                                                  const Recipe& recipe, Statistics* statistics);
+
 }  // namespace eightfold::differential
 
 #endif  // EIGHTFOLD_TESTS_REWRITE_DIFFERENTIAL_COMPARE_H_

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compare.h"
+#include "fix/fix_pass.h"
 #include "pjrt/plugin.h"
 #include "shrink.h"
 #include "target/catalogue.h"
@@ -21,6 +22,7 @@ struct Options {
   int modules = 300;
   uint64_t seed = 1;
   int most_differences = 3;
+  bool compiled = false;
   std::string recipes;  // one module instead
 };
 
@@ -55,21 +57,6 @@ std::vector<Recipe> RecipesOf(uint64_t seed, int index) {
   return recipes;
 }
 
-rewrite::ConvGraphOptions RewriteOptions(const target::Gpu& gpu, const pjrt::Plugin& plugin) {
-  rewrite::ConvGraphOptions options;
-  options.extent = rewrite::Extent::kAll;
-  options.compute_capability = {static_cast<int>(gpu.compute_capability_major),
-                                static_cast<int>(gpu.compute_capability_minor)};
-  for (size_t i = 0; i < 3; ++i) {
-    options.cudnn_version[i] = static_cast<int>(gpu.cudnn_version[i]);
-    options.plugin_version[i] = static_cast<int>(plugin.version.parts[i]);
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    options.cuda_version[i] = static_cast<int>(gpu.runtime_version[i]);
-  }
-  return options;
-}
-
 void Print(const Difference& difference, const std::vector<Recipe>& recipes) {
   fmt::print("DIFFERENCE: {}\n--recipes {}\n== before\n{}\n== stock\n{}\n== ours\n{}\n\n",
              difference.what, Spell(recipes), difference.before, difference.stock, difference.ours);
@@ -79,32 +66,44 @@ void Print(const Difference& difference, const std::vector<Recipe>& recipes) {
 Result<int> Differences(const Options& options) {
   EF_TRY(pjrt::Plugin plugin, pjrt::FindPlugin(options.plugin));
   EF_TRY(const target::Gpu* gpu, target::Find(options.target));
-  StockRunner stock(options.stock_program, plugin, *gpu);
-  Comparison comparison(stock, RewriteOptions(*gpu, plugin));
+  const rewrite::ConvGraphOptions fix =
+      fix::OptionsForProgram(plugin.version, *gpu, rewrite::Extent::kAll);
+  StockRunner stock(
+      options.stock_program, plugin, *gpu,
+      options.compiled ? StockRunner::Extent::kWhole : StockRunner::Extent::kTwoPasses);
+  StockRunner fixed(options.stock_program, plugin, *gpu, StockRunner::Extent::kWhole,
+                    fix::Describe(fix));
+  Comparison comparison(stock, fix);
+  auto compare = [&](const std::vector<Recipe>& recipes, Statistics* statistics) {
+    return options.compiled ? CompareCompiled(stock, fixed, recipes[0], statistics)
+                            : comparison.Run(recipes, statistics);
+  };
   Statistics statistics;
   int differences = 0;
   const int modules = options.recipes.empty() ? options.modules : 1;
   for (int i = 0; i < modules && differences < options.most_differences; ++i) {
     std::vector<Recipe> recipes =
         options.recipes.empty() ? RecipesOf(options.seed, i) : ParseRecipes(options.recipes);
-    EF_TRY(std::optional<Difference> found, comparison.Run(recipes, &statistics));
+    EF_TRY(std::optional<Difference> found, compare(recipes, &statistics));
     if (!found) continue;
     ++differences;
     fmt::print(stderr, "module {}: {}; making it smaller\n", i, found->what);
     auto still = [&](const std::vector<Recipe>& smaller) {
-      auto again = comparison.Run(smaller, nullptr);
+      auto again = compare(smaller, nullptr);
       return again && *again && (*again)->what == found->what;
     };
     recipes = Shrink(std::move(recipes), still);
-    EF_TRY(std::optional<Difference> smallest, comparison.Run(recipes, nullptr));
+    EF_TRY(std::optional<Difference> smallest, compare(recipes, nullptr));
     Print(smallest ? *smallest : *found, recipes);
   }
   fmt::print(stderr, "the plugin ended {} times\n", stock.crashes());
   fmt::print("{} for {}, seed {}: {} differences\n\n{}\n", plugin.Name(), gpu->title, options.seed,
              differences, statistics.Table());
-  for (const auto& [what, count] : statistics.refusals) fmt::print("refused {}: {}\n", count, what);
+  for (const auto& [what, count] : statistics.refusals) {
+    fmt::print(stderr, "{} times not compared: {}\n", count, what);
+  }
   for (const auto& [what, count] : statistics.near_misses) {
-    fmt::print("near miss {}: {}\n", count, what);
+    fmt::print(stderr, "{} times left alone: {}\n", count, what);
   }
   return differences;
 }
@@ -119,6 +118,8 @@ int Main(int argc, char** argv) {
   app.add_option("--modules", options.modules, "how many modules");
   app.add_option("--seed", options.seed, "the same seed makes the same modules");
   app.add_option("--most", options.most_differences, "differences after which to stop");
+  app.add_flag("--compiled", options.compiled,
+               "compare what whole compiles call in the end, with the fix in the pass hook");
   app.add_option("--recipes", options.recipes, "this module instead, as printed");
   CLI11_PARSE(app, argc, argv);
   Result<int> differences = Differences(options);

@@ -32,6 +32,7 @@ hlo::Computation* Maker::Make() {
 }
 
 void Maker::ChooseFamily() {
+  chain_ = choices_.OneIn(2);
   spatial_ = choices_.Of({2, 2, 2, 2, 1, 3, 2, 2, 1, 3, 4});
   std::vector<int64_t> order = Permutation(spatial_ + 2, choices_);
   // Batch, spatial dimensions, features, wherever `order` puts them.
@@ -66,7 +67,7 @@ Instruction* Maker::Root() {
     if (used.contains(value) || value->opcode == Opcode::kParameter) continue;
     if (!dead_code || !choices_.OneIn(3)) results.push_back(value);
   }
-  const uint32_t extra = choices_.OneIn(4) ? 1 + choices_.Below(2) : 0;
+  const uint32_t extra = !chain_ && choices_.OneIn(4) ? 1 + choices_.Below(2) : 0;
   for (uint32_t i = 0; i < extra; ++i) {
     results.push_back(Recent(tensors_));
   }
@@ -90,7 +91,7 @@ Instruction* Maker::Keep(Instruction* tensor) {
 }
 
 Instruction* Maker::Recent(const std::vector<Instruction*>& pool) {
-  if (!choices_.OneIn(4)) return pool.back();
+  if (chain_ || !choices_.OneIn(4)) return pool.back();
   return pool[pool.size() - 1 - choices_.Below(static_cast<uint32_t>(pool.size()))];
 }
 

@@ -35,7 +35,7 @@ class Maker {
   Instruction* Root();
   Instruction* Parameter(PrimitiveType type, const Dims& dims);
   Instruction* Keep(Instruction* tensor);  // into the pool; returns it
-  // The last one most of the time, else any.
+  // The last one most of the time, else any; in a chain always the last.
   Instruction* Recent(const std::vector<Instruction*>& pool);
   Instruction* PickLike(const Instruction* tensor);  // an operand of the same type and shape
   Instruction* PickScalar(PrimitiveType type);
@@ -88,6 +88,7 @@ class Maker {
   hlo::Builder builder_;
   std::string name_;
   Choices& choices_;
+  bool chain_ = false;
   int spatial_ = 2;            // spatial dimensions of every tensor
   std::vector<int64_t> main_;  // the shape that most tensors have
   int64_t batch_at_ = 0, feature_at_ = 0;

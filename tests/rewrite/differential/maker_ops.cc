@@ -1,6 +1,7 @@
 // What may follow a convolution: the operations that the rewrite absorbs, and what looks like them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -151,9 +152,14 @@ Instruction* Maker::Saturate(Instruction* value) {
   const PrimitiveType to = choices_.Of({kF8E4M3FN, kF8E4M3FN, kF8E5M2});
   PrimitiveType bounds = to;
   if (Miss()) bounds = choices_.Of({kF8E5M2, kF8E4M3FN, kF8E4M3FNUZ});
-  const double high = bounds == kF8E4M3FN ? 448 : bounds == kF8E5M2 ? 57344 : 240;
-  const double low = Miss() ? 0 : -high;
   const PrimitiveType type = value->shape->type;
+  // What a value's type does not hold would become nan, which stock takes for any bound.
+  const double largest = type == kF8E4M3FN ? 448 : 57344;
+  const double high = std::min(bounds == kF8E4M3FN ? 448.0
+                               : bounds == kF8E5M2 ? 57344.0
+                                                   : 240.0,
+                               largest);
+  const double low = Miss() ? 0 : -high;
   Instruction* clamped = nullptr;
   switch (choices_.Below(6)) {
     default:

@@ -51,8 +51,12 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
-StockRunner::StockRunner(std::string program, pjrt::Plugin plugin, const target::Gpu& gpu)
-    : program_(std::move(program)), plugin_(std::move(plugin)) {
+StockRunner::StockRunner(std::string program, pjrt::Plugin plugin, const target::Gpu& gpu,
+                         Extent extent, std::string fix)
+    : program_(std::move(program)),
+      plugin_(std::move(plugin)),
+      extent_(extent),
+      fix_(std::move(fix)) {
   std::string name = (fs::temp_directory_path() / "eightfold-differential-XXXXXX").string();
   if (mkdtemp(name.data()) != nullptr) folder_ = name;
   fs::create_directory(folder_ / "dump");
@@ -68,14 +72,17 @@ StockRunner::~StockRunner() {
 Result<void> StockRunner::Start() {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return Fail("no pipe");
-  std::vector<std::string> environment = Environment(
-      fmt::format("--xla_dump_to={} --xla_dump_hlo_as_proto "
-                  "--xla_dump_hlo_pass_re=^conv-rewriter|^cudnn-fused-convolution-rewriter "
-                  "--xla_enable_hlo_passes_only=conv-rewriter,cudnn-fused-convolution-rewriter,"
-                  // Comes later, and spares the code generator windows that bring it down.
-                  "conv-padding-legalization",
-                  (folder_ / "dump").string()));
+  const std::string two_passes = fmt::format(
+      "--xla_dump_to={} --xla_dump_hlo_as_proto "
+      "--xla_dump_hlo_pass_re=^conv-rewriter|^cudnn-fused-convolution-rewriter "
+      "--xla_enable_hlo_passes_only=conv-rewriter,cudnn-fused-convolution-rewriter,"
+      // Comes later, and spares the code generator windows that bring it down.
+      "conv-padding-legalization",
+      (folder_ / "dump").string());
+  std::vector<std::string> environment =
+      Environment(extent_ == Extent::kTwoPasses ? two_passes : "");
   std::vector<std::string> arguments = {program_, plugin_.path, (folder_ / "target").string()};
+  if (!fix_.empty()) arguments.push_back(fix_);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
@@ -152,7 +159,9 @@ Result<Stock> StockRunner::Run(std::string_view module) {
     const std::string log = ReadAll(folder_ / "log");
     answer = "crash: " + log.substr(log.size() - std::min<size_t>(log.size(), 600));
   }
-  return Collect(std::move(answer));
+  Stock stock = Collect(std::move(answer));
+  if (stock.answer.starts_with("ok")) stock.compiled = ReadAll(file + ".compiled");
+  return stock;
 }
 
 }  // namespace eightfold::differential

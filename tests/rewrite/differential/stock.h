@@ -15,18 +15,25 @@ namespace eightfold::differential {
 
 // What stock did with one module. Protos are HloProto; empty: that pass changed nothing.
 struct Stock {
-  std::string answer;     // "ok", or the first line of the error
+  std::string answer;     // "ok", "ok fixed", or the first line of the error
   bool finished = false;  // all passes ran; what fails later is of no interest
   std::string before;     // after convolutions became cuDNN calls
   std::string after;      // after the rewrite
+  std::string compiled;   // HloModuleProtoWithConfig, when compiling succeeded
 };
 
-// A process that has a stock plugin loaded and runs the two convolution passes, and only those, on
-// module after module: some milliseconds each. Started anew when the plugin brings it down.
+// A process that has a stock plugin loaded and runs it on module after module. Started anew when
+// the plugin brings it down.
 class StockRunner {
  public:
-  // `program` is rewrite_differential_stock.
-  StockRunner(std::string program, pjrt::Plugin plugin, const target::Gpu& gpu);
+  enum class Extent {
+    kTwoPasses,  // the convolution passes only, some milliseconds each
+    kWhole,      // everything, without dumps
+  };
+  // `program` is rewrite_differential_stock. `fix`, a fix::Describe, runs through the pass hook;
+  // empty: none.
+  StockRunner(std::string program, pjrt::Plugin plugin, const target::Gpu& gpu, Extent extent,
+              std::string fix = {});
   StockRunner(const StockRunner&) = delete;
   StockRunner& operator=(const StockRunner&) = delete;
   ~StockRunner();
@@ -46,6 +53,8 @@ class StockRunner {
 
   std::string program_;
   pjrt::Plugin plugin_;
+  Extent extent_;
+  std::string fix_;
   std::filesystem::path folder_;
   pid_t process_ = 0;
   int to_ = -1, from_ = -1;
