@@ -1,7 +1,7 @@
 """The package as `pip install .` makes it: builds a wheel of this source tree and uses what it installs.
 
-The compiler gets the flags of the build that the test belongs to, and the wheel's build folder is beside that
-one's, so that ccache has most of it done already.
+The compiler is that of the build that the test belongs to, with its flags, and the wheel's build folder is beside
+that one's, so that ccache has most of it done already.
 """
 
 import importlib.metadata
@@ -21,7 +21,8 @@ ROOT = pathlib.Path(os.environ["ROOT"])
 def setUpModule():
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
-    defines = {"CMAKE_CXX_FLAGS_RELWITHDEBINFO": os.environ["CXX_FLAGS_RELWITHDEBINFO"],
+    defines = {"CMAKE_CXX_COMPILER": os.environ["CXX_COMPILER"],
+               "CMAKE_CXX_FLAGS_RELWITHDEBINFO": os.environ["CXX_FLAGS_RELWITHDEBINFO"],
                "EIGHTFOLD_WERROR": os.environ["WERROR"] or "OFF"}
     options = [f"build-dir={ROOT}/build-wheel", f"cmake.build-type={os.environ['BUILD_TYPE']}",
                *(f"cmake.define.{name}={value}" for name, value in defines.items())]
