@@ -100,6 +100,28 @@ TEST_F(Absorbing, Elu) {
   Check({body, "1:[f32]conv();", "x w", ""});
 }
 
+TEST_F(Absorbing, NotEluWhosePartsServeSomethingElse) {
+  Check(
+      {"  p = pred[2,6,6,16] compare(c, b0), direction=GT\n"
+       "  e = $T exponential-minus-one(c)\n  y = $T select(p, c, e)\n"
+       "  ROOT z = ($T, $T) tuple(y, e)\n",
+       "1:[f32]conv();", "x w", "serve something else"});
+}
+
+// XLA absorbs such an ELU, and computes the convolution once more for the exponential: without the
+// scale, which stands behind it now.
+TEST(EpiloguesTest, ConvolutionThatStaysLosesItsScale) {
+  auto module =
+      Parse(WithPrelude("  sx = $T multiply(cx, bs)\n  c = $T convolution(sx, cw), CONV\n"
+                        "  p = pred[2,6,6,16] compare(c, b0), direction=GT\n"
+                        "  e = $T exponential-minus-one(c)\n  y = $T select(p, c, e)\n"
+                        "  ROOT z = ($T, $T) tuple(y, e)\n"));
+  Rewrite(*module, Options(Extent::kAll));
+  EXPECT_EQ(Graph(GraphCall(*module)), "1:[f32]conv();2:[f32]scale(1);3:[f32]elu(2);");
+  EXPECT_EQ(Count(*module, " convolution(%cx, %cw)"), 1) << Print(*module);
+  EXPECT_EQ(Count(*module, " multiply("), 1) << Print(*module);
+}
+
 TEST_F(Absorbing, LeakyRelu) {
   std::string body =
       "  p = pred[2,6,6,16] compare(c, b0), direction=GT\n"

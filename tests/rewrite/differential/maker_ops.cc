@@ -138,9 +138,14 @@ Instruction* Maker::Elu(Instruction* value) {
 }
 
 Instruction* Maker::LeakyRelu(Instruction* value) {
-  Instruction* scaled = choices_.OneIn(2) ? Scale(value, Opcode::kMultiply) : nullptr;
+  // With a slope that is no constant, it is none.
+  auto scale = [&] {
+    return choices_.OneIn(6) ? Scale(value, Opcode::kMultiply)
+                             : EitherOrder(Opcode::kMultiply, value, Fill(0.25, value));
+  };
+  Instruction* scaled = choices_.OneIn(2) ? scale() : nullptr;
   Instruction* positive = Positive(value);
-  if (scaled == nullptr) scaled = Scale(value, Opcode::kMultiply);
+  if (scaled == nullptr) scaled = scale();
   if (choices_.OneIn(16)) Keep(scaled);
   if (Miss()) return builder_.Select(positive, scaled, value);
   if (choices_.OneIn(8)) return builder_.Maximum(value, scaled);
