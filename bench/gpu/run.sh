@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 carry=bench/gpu/carry
+export TF_CPP_MIN_LOG_LEVEL=3  # the plugin's own chatter
 
 prepare() {
   cmake --preset bench >/dev/null

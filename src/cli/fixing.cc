@@ -78,6 +78,10 @@ Result<report::FixInfo> OutcomeOf(const Fixing& fixing, const Compiler& compiler
                                   const pjrt::CompileResult& result) {
   report::FixInfo info{.how = HowOf(fixing, compiler)};
   info.error = result.pass_error;
+  if (!result.pass_report.empty()) {
+    info.pass_seconds = result.pass_seconds;
+    info.compile_seconds = result.compile_seconds;
+  }
   const std::string& text = fixing.report.empty() ? result.pass_report : fixing.report;
   if (text.empty()) return info;
   EF_TRY(fix::FixReport report, fix::ParseReport(text));

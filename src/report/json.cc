@@ -200,6 +200,8 @@ Json FixJson(const Section& section) {
   return {{"how", section.fix->how},
           {"rewritten", std::move(rewritten)},
           {"near_misses", std::move(misses)},
+          {"pass_seconds", section.fix->pass_seconds},
+          {"compile_seconds", section.fix->compile_seconds},
           {"error", section.fix->error.empty() ? Json() : Json(section.fix->error)}};
 }
 

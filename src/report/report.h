@@ -33,6 +33,9 @@ struct FixInfo {
   std::vector<rewrite::Rewritten> rewritten;
   std::vector<rewrite::NearMiss> near_misses;
   std::string error;  // the pass failed, and its module went on unchanged
+  // Spent in the pass, and in the compiler with it; 0 where the pass did not run inside it.
+  double pass_seconds = 0;
+  double compile_seconds = 0;
 };
 
 // One audited module. What every output format is made from.
