@@ -21,6 +21,7 @@ struct Statistics {
   int several_computations = 0;  // modules with more than one
   int refused = 0;               // stock gave an error before or in the rewrite: not compared
   std::map<std::string, int> refusals;
+  int computed_twice = 0;                   // computations compared by calls only: compare.cc
   int convolutions = 0;                     // in the modules as made
   std::map<std::string, int> cudnn_calls;   // by target, before the rewrite
   int rewritten = 0;                        // graph calls after it
