@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <unordered_map>
 
 #include "hlo/shape.h"
@@ -34,6 +35,26 @@ std::string Renumbered(const std::string& graph) {
     out += std::to_string(numbers.emplace(id, numbers.size()).first->second);
   }
   return out;
+}
+
+// The operations of a serialized graph, each with a digest of what it is applied to, sorted: equal
+// for graphs that differ in the order of independent operations only.
+std::string Unordered(const std::string& graph) {
+  std::map<std::string, std::string> digests;  // by id
+  std::vector<std::string> operations;
+  std::istringstream items(graph);
+  for (std::string item; std::getline(items, item, ';');) {
+    const size_t colon = item.find(':'), open = item.find('(');
+    if (colon == item.npos || open == item.npos) return graph;
+    std::string operation = item.substr(colon + 1, open - colon);
+    std::istringstream operands(item.substr(open + 1, item.size() - open - 2));
+    for (std::string id; std::getline(operands, id, ',');) operation += digests[id] + ' ';
+    const size_t digest = std::hash<std::string>()(operation);
+    digests[item.substr(0, colon)] = fmt::format("{:x}", digest & 0xffff'ffff);
+    operations.push_back(std::move(operation));
+  }
+  std::sort(operations.begin(), operations.end());
+  return fmt::format("{}", fmt::join(operations, "; "));
 }
 
 std::string Hex(std::string_view bytes) {
@@ -147,7 +168,7 @@ std::vector<std::string> SerializedGraphs(const hlo::Module& module) {
   for (const hlo::Computation* computation : module.computations) {
     for (const Instruction* instruction : computation->instructions) {
       if (instruction->custom_call_target() != kGraphTarget) continue;
-      graphs.push_back(SerializedGraph(*instruction));
+      graphs.push_back(Unordered(SerializedGraph(*instruction)));
     }
   }
   std::sort(graphs.begin(), graphs.end());
@@ -157,7 +178,7 @@ std::vector<std::string> SerializedGraphs(const hlo::Module& module) {
 std::vector<std::string> GraphCalls(const hlo::Computation& computation) {
   using hlo::Field;
   std::vector<std::string> calls;
-  for (const Instruction* instruction : computation.instructions) {
+  for (const Instruction* instruction : Needed(computation)) {
     if (instruction->custom_call_target() != kGraphTarget) continue;
     std::string call = hlo::ToString(*instruction->shape) + " (";
     for (const Instruction* operand : instruction->operands) {

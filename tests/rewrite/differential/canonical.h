@@ -15,14 +15,16 @@ namespace eightfold::differential {
 // written in full. Equal text: the same computation.
 std::string Canonical(const hlo::Computation& computation);
 
-// The calls of cuDNN graphs in `computation`, sorted: result type, operand types, window,
-// dim_labels, groups, metadata, serialized graph.
+// The calls of cuDNN graphs that the root of `computation` needs, sorted: result type, operand
+// types, window, dim_labels, groups, metadata, serialized graph.
 std::vector<std::string> GraphCalls(const hlo::Computation& computation);
 
 // The serialized graph of a call: "0:[f32]conv();1:[f32]relu(0);"; "" when it is none.
 std::string SerializedGraph(const hlo::Instruction& call);
 
-// The serialized graphs of all calls in `module`, sorted.
+// The serialized graphs of all calls in `module`, sorted, in a form in which the order of
+// independent operations does not count: it is that of a value's users, which a module does not
+// say.
 std::vector<std::string> SerializedGraphs(const hlo::Module& module);
 
 // `bytes` if they can be printed, else in hexadecimal.

@@ -86,7 +86,7 @@ Result<StockResult> RunStock(StockRunner& runner, const std::string& proto) {
   EF_TRY(result.before, Read("before", before));
   EF_TRY(result.result, Read("stock", stock.after.empty() ? before : stock.after));
   result.usable = !AddsToItself(*result.before, *result.result);
-  if (!result.usable) result.refusal = "(not refused, but adds a value to itself: see compare.cc)";
+  if (!result.usable) result.refusal = "adds a value to itself";
   return result;
 }
 
@@ -189,7 +189,7 @@ Result<bool> Run::RunAllStock() {
   for (const StockResult& result : alone_) {
     if (result.usable) continue;
     if (statistics_ != nullptr) {
-      ++statistics_->refused;
+      ++(result.before != nullptr ? statistics_->left_out : statistics_->refused);
       ++statistics_->refusals[Generic(result.refusal.substr(0, 80))];
     }
     return false;
@@ -330,9 +330,10 @@ std::string Statistics::Table() const {
   };
   row("modules compared", std::to_string(modules));
   row("of these with several computations", std::to_string(several_computations));
-  row("refused by stock or left out, not compared", std::to_string(refused));
   row("of these by their calls only, with a convolution that stock computes twice",
       std::to_string(computed_twice));
+  row("left out: stock adds a value to itself", std::to_string(left_out));
+  row("refused by stock", std::to_string(refused));
   row("convolutions", std::to_string(convolutions));
   row("as cuDNN calls before the rewrite", list(cudnn_calls));
   row("rewritten", std::to_string(rewritten));

@@ -20,6 +20,7 @@ struct Statistics {
   int modules = 0;
   int several_computations = 0;  // modules with more than one
   int refused = 0;               // stock gave an error before or in the rewrite: not compared
+  int left_out = 0;              // stock adds a value to itself: see compare.cc
   std::map<std::string, int> refusals;
   int computed_twice = 0;                   // computations compared by calls only: compare.cc
   int convolutions = 0;                     // in the modules as made
