@@ -307,8 +307,9 @@ class Expansion {
     if (from == type || !hlo::IsF8(type) || hlo::IsF8(from)) return Convert(value, type);
     const FloatFormat& format = *hlo::FloatFormatOf(type);
     const double largest = DecodeFloat(format, format.largest());
+    const auto bound = [&](double limit) { return Broadcast(*Scalar(from, limit), *value.shape); };
     Instruction* clamp = Add(Opcode::kClamp, fmt::format("{}.clamp", name), value.shape,
-                             {Scalar(from, -largest), &value, Scalar(from, largest)});
+                             {bound(-largest), &value, bound(largest)});
     return Convert(*clamp, type);
   }
 
