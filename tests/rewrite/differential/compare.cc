@@ -157,7 +157,7 @@ class Run {
   Result<std::optional<Difference>> CompareCalls();
   Result<std::optional<Difference>> CompareComputations();
   // Whether stock goes on to the convolutions that are not FP8 after its rewrite.
-  bool FusesOthers() const { return options_.plugin_version >= std::array{0, 12, 0}; }
+  bool FusesOthers() const { return stock_.plugin().version >= target::PluginVersion{{0, 12}}; }
   // Ours with what stock's pass does to the convolutions that are not FP8.
   Result<Modules> AfterStock(const hlo::Module& ours);
   void CountAll(const rewrite::ConvGraphResult& ours);
@@ -319,26 +319,25 @@ Result<std::optional<Difference>> Comparison::Run(std::span<const Recipe> recipe
 }
 
 std::string Statistics::Table() const {
-  auto list = [](const std::map<std::string, int>& counts) {
+  std::string out = "| | |\n| --- | --- |\n";
+  auto row = [&](std::string_view title, int count) {
+    if (count > 0) out += fmt::format("| {} | {} |\n", title, count);
+  };
+  auto list = [&](std::string_view title, const std::map<std::string, int>& counts) {
     std::vector<std::string> items;
     for (const auto& [name, count] : counts) items.push_back(fmt::format("{} {}", count, name));
-    return items.empty() ? std::string("–") : fmt::format("{}", fmt::join(items, ", "));
+    if (!items.empty()) out += fmt::format("| {} | {} |\n", title, fmt::join(items, ", "));
   };
-  std::string out = "| | |\n| --- | --- |\n";
-  auto row = [&](std::string_view title, const std::string& value) {
-    out += fmt::format("| {} | {} |\n", title, value);
-  };
-  row("modules compared", std::to_string(modules));
-  row("of these with several computations", std::to_string(several_computations));
-  row("of these by their calls only, with a convolution that stock computes twice",
-      std::to_string(computed_twice));
-  row("left out: stock adds a value to itself", std::to_string(left_out));
-  row("refused by stock", std::to_string(refused));
-  row("convolutions", std::to_string(convolutions));
-  row("as cuDNN calls before the rewrite", list(cudnn_calls));
-  row("rewritten", std::to_string(rewritten));
-  row("operations in their graphs", list(operations));
-  row("their result types", list(result_types));
+  row("modules compared", modules);
+  row("of these with several computations", several_computations);
+  row("of these by their calls only, with a convolution that stock computes twice", computed_twice);
+  row("left out: stock adds a value to itself", left_out);
+  row("refused by stock", refused);
+  row("convolutions", convolutions);
+  list("as cuDNN calls before the rewrite", cudnn_calls);
+  row("graph calls", rewritten);
+  list("operations in their graphs", operations);
+  list("their result types", result_types);
   return out;
 }
 

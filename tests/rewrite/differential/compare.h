@@ -30,7 +30,7 @@ struct Statistics {
   std::map<std::string, int> result_types;  // of their tensors
   std::map<std::string, int> near_misses;   // that ours reports, numbers and names left out
 
-  // Markdown.
+  // Markdown, without what was not counted.
   std::string Table() const;
 };
 

@@ -35,7 +35,10 @@ bool AddsToItself(const hlo::Module& module) {
 Result<std::optional<Difference>> CompareCompiled(StockRunner& stock, StockRunner& fixed,
                                                   const Recipe& recipe, Statistics* statistics) {
   std::unique_ptr<hlo::Module> made = Generate({&recipe, 1});
-  if (AddsToItself(*made)) return std::nullopt;
+  if (AddsToItself(*made)) {
+    if (statistics != nullptr) ++statistics->left_out;
+    return std::nullopt;
+  }
   EF_TRY(std::string proto, hlo::WriteProto(*made));
   EF_TRY(Stock alone, stock.Run(proto));
   if (alone.compiled.empty()) {

@@ -66,8 +66,7 @@ void Print(const Difference& difference, const std::vector<Recipe>& recipes) {
 Result<int> Differences(const Options& options) {
   EF_TRY(pjrt::Plugin plugin, pjrt::FindPlugin(options.plugin));
   EF_TRY(const target::Gpu* gpu, target::Find(options.target));
-  const rewrite::ConvGraphOptions fix =
-      fix::OptionsForProgram(plugin.version, *gpu, rewrite::Extent::kAll);
+  const rewrite::ConvGraphOptions fix = fix::OptionsForProgram(*gpu, rewrite::Extent::kAll);
   StockRunner stock(
       options.stock_program, plugin, *gpu,
       options.compiled ? StockRunner::Extent::kWhole : StockRunner::Extent::kTwoPasses);

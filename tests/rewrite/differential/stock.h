@@ -43,6 +43,7 @@ class StockRunner {
   Result<Stock> Run(std::string_view module);
 
   int crashes() const { return crashes_; }
+  const pjrt::Plugin& plugin() const { return plugin_; }
 
  private:
   Result<void> Start();
