@@ -145,8 +145,7 @@ int Main(const std::string& platform, const std::string& plugin_spec, const std:
   auto client =
       Must(pjrt::Client::Create(plugin, cuda ? pjrt::Platform::kCuda : pjrt::Platform::kCpu));
   const target::Gpu& gpu = *Must(target::Find(target));
-  auto options = fix::OptionsForProgram(cuda ? plugin.version : target::PluginVersion{{0, 11, 2}},
-                                        gpu, rewrite::Extent::kPlanned);
+  auto options = fix::OptionsForProgram(gpu, rewrite::Extent::kPlanned);
   const std::string bf16(Must(Source::Open(programs + "/move_bf16.pb"))->bytes());
   const std::string fp8(Must(Source::Open(programs + "/move.pb"))->bytes());
 

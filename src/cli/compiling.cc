@@ -19,11 +19,6 @@ namespace {
 
 constexpr int64_t kMostDevices = 1 << 20;
 
-hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version) {
-  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
-          static_cast<int>(version.parts[2])};
-}
-
 // Plugins abort on counts below 1; files may hold any number.
 int DeviceCount(int64_t count) {
   return static_cast<int>(std::clamp<int64_t>(count, 1, kMostDevices));
@@ -91,6 +86,11 @@ Result<void> CheckPartitions(const Input& input, const Prepared& prepared) {
 }
 
 }  // namespace
+
+hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version) {
+  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
+          static_cast<int>(version.parts[2])};
+}
 
 Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const CompileFlags& flags,
                          const PrepareOptions& options) {

@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/options.h"
 #include "hlo/module.h"
+#include "hlo/proto/proto.h"
 #include "pjrt/compile.h"
 
 namespace eightfold::cli {
@@ -30,6 +31,9 @@ struct PrepareOptions {
 // wants. StableHLO is handed over as it is. Errors: what LoadModule reports; raw HLO text.
 Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const CompileFlags& flags,
                          const PrepareOptions& options = {});
+
+// The form of protos that `version` of a plugin loads.
+hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version);
 
 // Compiles with a progress line; with --verbose the plugin's log goes to standard error.
 Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,

@@ -16,7 +16,6 @@ namespace {
 struct Options {
   std::string in;
   std::string out;
-  std::string release = "0.11.2";
   bool all = false;
   CompileFlags flags;
 };
@@ -38,17 +37,13 @@ Result<void> CheckFixable(const Input& input, const hlo::Module& module) {
 
 Result<ExitCode> Run(const Options& options) {
   EF_TRY(OutputForm form, FormOf(options.out, OutputForm::kText));
-  target::PluginVersion version = target::PluginVersion::Parse(options.release);
-  if (version == target::PluginVersion{}) {
-    return Fail("--for cannot be " + options.release, "it is a release such as 0.11.2");
-  }
   EF_TRY(target::Gpu gpu, ChooseTarget(options.flags));
   EF_TRY(Input input, OpenInput(options.in));
   EF_TRY(std::unique_ptr<hlo::Module> module, LoadModule(input));
   EF_CHECK_OK(CheckFixable(input, *module));
-  rewrite::ConvGraphResult result = rewrite::ConvGraph(
-      *module, fix::OptionsForProgram(
-                   version, gpu, options.all ? rewrite::Extent::kAll : rewrite::Extent::kPlanned));
+  auto extent = options.all ? rewrite::Extent::kAll : rewrite::Extent::kPlanned;
+  rewrite::ConvGraphResult result =
+      rewrite::ConvGraph(*module, fix::OptionsForProgram(gpu, extent));
   EF_CHECK_OK(WriteModule(*module, form, options.out));
   return SayFix({.how = "for " + gpu.title,
                  .rewritten = std::move(result.rewritten),
@@ -71,11 +66,6 @@ void RegisterFix(CLI::App& app, Command& command) {
           "text on standard output")
       ->required();
   verb->add_flag("--all", options->all, "also those that cuDNN has no plan for");
-  verb->add_option("--for", options->release,
-                   "release of jax-cuda12-pjrt that will compile it: which convolutions count as "
-                   "gradients depends on it")
-      ->type_name("VERSION")
-      ->capture_default_str();
   AddTargetFlag(*verb, options->flags);
   verb->callback([options, &command] { command.run = [options] { return Run(*options); }; });
 }

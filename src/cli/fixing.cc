@@ -30,15 +30,18 @@ Result<std::string> ProgramAsHlo(const Prepared& prepared, const CompileFlags& f
   return std::move(unfixed.before);
 }
 
-Result<void> RewriteProgram(Prepared& prepared, const std::string& description,
+Result<void> RewriteProgram(Prepared& prepared, const rewrite::ConvGraphOptions& options,
                             const CompileFlags& flags, Fixing& fixing) {
   EF_CHECK_OK(RefusePartitioned(prepared));
   EF_TRY(fixing.original, ProgramAsHlo(prepared, flags));
-  EF_TRY(std::unique_ptr<pjrt::Pass> pass, fix::MakeFixPass(description));
-  EF_TRY(std::optional<std::string> rewritten, pass->Run(fixing.original));
-  fixing.report = pass->Report();
-  if (!rewritten) return {};
-  prepared.bytes = std::make_unique<std::string>(*std::move(rewritten));
+  EF_TRY(std::unique_ptr<hlo::Module> module,
+         ReadProduced(fixing.original, prepared.request.program_name));
+  rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options);
+  fixing.report = {std::move(result.rewritten), std::move(result.near_misses)};
+  if (!result.changed) return {};
+  EF_TRY(std::string bytes, hlo::WriteProto(*module, hlo::ProtoKind::kModule,
+                                            ProtoTargetOf(prepared.request.plugin.version)));
+  prepared.bytes = std::make_unique<std::string>(std::move(bytes));
   prepared.request.program = *prepared.bytes;
   prepared.request.format = pjrt::CompileRequest::Format::kHlo;
   return {};
@@ -65,11 +68,10 @@ Result<std::optional<Fixing>> PrepareFix(Prepared& prepared, const Compiler& com
   std::optional<Fixing> fixing(Fixing{.way = fix::WayFor(compiler.plugin.version)});
   auto options = fix::OptionsFor(compiler.plugin.version, compiler.gpu, extent);
   if (!options) return fixing;
-  std::string description = fix::Describe(*options);
   if (fixing->way == fix::Way::kProgram) {
-    EF_CHECK_OK(RewriteProgram(prepared, description, flags, *fixing));
+    EF_CHECK_OK(RewriteProgram(prepared, *options, flags, *fixing));
   } else {
-    prepared.request.pass = std::move(description);
+    prepared.request.pass = fix::Describe(*options);
   }
   return fixing;
 }
@@ -82,9 +84,10 @@ Result<report::FixInfo> OutcomeOf(const Fixing& fixing, const Compiler& compiler
     info.pass_seconds = result.pass_seconds;
     info.compile_seconds = result.compile_seconds;
   }
-  const std::string& text = fixing.report.empty() ? result.pass_report : fixing.report;
-  if (text.empty()) return info;
-  EF_TRY(fix::FixReport report, fix::ParseReport(text));
+  fix::FixReport report = fixing.report;
+  if (!result.pass_report.empty()) {
+    EF_TRY(report, fix::ParseReport(result.pass_report));
+  }
   info.rewritten = std::move(report.rewritten);
   info.near_misses = std::move(report.near_misses);
   return info;

@@ -16,7 +16,7 @@ struct Fixing {
   fix::Way way{};
   // The program's own module, where it was rewritten before compiling (Way::kProgram): what asked.
   std::string original;
-  std::string report;  // of the pass, then
+  fix::FixReport report;  // what was done to it, then
 };
 
 // Has `prepared` compile with the fix that the flags ask for, whichever way its plugin takes it;

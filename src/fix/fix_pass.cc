@@ -18,7 +18,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Extent, {{Extent::kPlanned, "planned"},
                                       {Extent::kAll, "all"},
                                       {Extent::kHideOnly, "hide_only"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConvGraphOptions, extent, compute_capability, cudnn_version,
-                                   cuda_version, plugin_version)
+                                   cuda_version)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rewritten, computation, convolution, call, ops)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NearMiss, computation, instruction, convolution, condition,
                                    left_alone, no_plan, hidden)
@@ -57,7 +57,7 @@ class FixPass : public pjrt::Pass {
     if (result.changed) {
       EF_CHECK_OK(hlo::Verify(*module));
       ChainStackFrames(*module);
-      EF_TRY(rewritten, hlo::WriteProto(*module, hlo::ProtoKind::kModule, ProtoTarget()));
+      EF_TRY(rewritten, hlo::WriteProto(*module));
     }
     std::lock_guard lock(mutex_);
     std::ranges::move(result.rewritten, std::back_inserter(report_.rewritten));
@@ -71,10 +71,6 @@ class FixPass : public pjrt::Pass {
   }
 
  private:
-  hlo::ProtoTarget ProtoTarget() const {
-    return {options_.plugin_version[0], options_.plugin_version[1], options_.plugin_version[2]};
-  }
-
   const rewrite::ConvGraphOptions options_;
   mutable std::mutex mutex_;
   FixReport report_;
@@ -95,14 +91,12 @@ Way WayFor(const target::PluginVersion& version) {
   return version >= target::PluginVersion{{0, 10, 2}} ? Way::kHook : Way::kProgram;
 }
 
-rewrite::ConvGraphOptions OptionsForProgram(const target::PluginVersion& version,
-                                            const target::Gpu& gpu, rewrite::Extent extent) {
+rewrite::ConvGraphOptions OptionsForProgram(const target::Gpu& gpu, rewrite::Extent extent) {
   return {.extent = extent,
           .compute_capability = {static_cast<int>(gpu.compute_capability_major),
                                  static_cast<int>(gpu.compute_capability_minor)},
           .cudnn_version = FirstParts<3>(gpu.cudnn_version),
-          .cuda_version = FirstParts<2>(gpu.runtime_version),
-          .plugin_version = FirstParts<3>(version.parts)};
+          .cuda_version = FirstParts<2>(gpu.runtime_version)};
 }
 
 std::optional<rewrite::ConvGraphOptions> OptionsFor(const target::PluginVersion& version,
@@ -112,7 +106,7 @@ std::optional<rewrite::ConvGraphOptions> OptionsFor(const target::PluginVersion&
     if (extent == rewrite::Extent::kAll) return std::nullopt;
     extent = rewrite::Extent::kHideOnly;
   }
-  return OptionsForProgram(version, gpu, extent);
+  return OptionsForProgram(gpu, extent);
 }
 
 std::string Describe(const rewrite::ConvGraphOptions& options) { return Dump(options); }

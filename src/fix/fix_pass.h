@@ -26,9 +26,8 @@ enum class Way {
 // Of a jax-cuda*-pjrt release: the extension came with 0.10.2, the repair with 0.12.0.
 Way WayFor(const target::PluginVersion& version);
 
-// What to rewrite in a program that `version` of the plugin will compile for `gpu`.
-rewrite::ConvGraphOptions OptionsForProgram(const target::PluginVersion& version,
-                                            const target::Gpu& gpu, rewrite::Extent extent);
+// What to rewrite in a program for `gpu`, whatever compiles it.
+rewrite::ConvGraphOptions OptionsForProgram(const target::Gpu& gpu, rewrite::Extent extent);
 
 // What to rewrite when compiling for `gpu` with `version` of the plugin. Nothing when that XLA
 // takes all that `extent` asks for by itself.

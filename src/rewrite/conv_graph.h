@@ -21,8 +21,6 @@ struct ConvGraphOptions {
   std::array<int, 2> compute_capability{};  // {12, 0} is sm_120
   std::array<int, 3> cudnn_version{};       // {9, 10, 0}; all 0: not known
   std::array<int, 2> cuda_version{};        // of the toolkit; all 0: not known, new enough
-  // The order in which XLA decides between forward and backward filter changed; see conv_kind.h.
-  std::array<int, 3> plugin_version{};  // of jax-cuda*-pjrt, e.g. {0, 10, 2}
 };
 
 // A convolution that became a graph call.

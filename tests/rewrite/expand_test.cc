@@ -244,10 +244,8 @@ ENTRY main {
   y = f8e4m3fn[1,4,4,16] convert(clamp)
   ROOT both = (f8e4m3fn[1,4,4,16], f32[]) tuple(y, amax)
 })");
-  const ConvGraphOptions options{.compute_capability = {12, 0},
-                                 .cudnn_version = {9, 10, 0},
-                                 .cuda_version = {12, 9},
-                                 .plugin_version = {0, 10, 2}};
+  const ConvGraphOptions options{
+      .compute_capability = {12, 0}, .cudnn_version = {9, 10, 0}, .cuda_version = {12, 9}};
   const ConvGraphResult first = ConvGraph(*module, options);
   ASSERT_EQ(first.rewritten.size(), 1u);
   ASSERT_THAT(first.rewritten[0].ops,

@@ -73,8 +73,7 @@ inline ConvGraphOptions Options(Extent extent = Extent::kPlanned) {
   return {.extent = extent,
           .compute_capability = {12, 0},
           .cudnn_version = {9, 10, 0},
-          .cuda_version = {12, 8},
-          .plugin_version = {0, 10, 2}};
+          .cuda_version = {12, 8}};
 }
 
 // Rewrites, and checks that the module is right afterwards.
