@@ -16,9 +16,10 @@ build: bootstrap ## build/eightfold and build/eightfold-worker, optimized
 	@cmake --preset release
 	@cmake --build --preset release
 
-demo: build ## audit a real program for a GPU that is not there
+demo: build ## audit a real program for a GPU that is not there, and fix it
 	@build/eightfold plugins fetch $(DEMO_PLUGIN)
 	build/eightfold audit $(DEMO) --target rtx5070 --plugin $(DEMO_PLUGIN) --fail-on never
+	build/eightfold audit $(DEMO) --target rtx5070 --plugin $(DEMO_PLUGIN) --fix --quiet
 
 test:      ## everything CI checks: lint, all tests, sanitizers, a minute of fuzzing each
 	@scripts/test
