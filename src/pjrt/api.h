@@ -20,8 +20,8 @@ class Api {
   // Loads the plugin library at `path`, checks its ABI and runs its one-time setup. Errors: not a
   // shared library, no GetPjrtApi, another major ABI version, setup failed.
   static Result<Api> Load(const std::string& path);
-  // The same of a library that this process has loaded already, and whoever loaded it sets up. Error
-  // besides those: it is not loaded.
+  // The same of a library that this process has loaded already, and whoever loaded it sets up.
+  // Error besides those: it is not loaded.
   static Result<Api> Attach(const std::string& path);
 
   int major_version() const { return table_->version.major_version; }

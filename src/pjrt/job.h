@@ -29,7 +29,7 @@ struct Job {
 struct Answer {
   std::string stage;  // what was being done last: "loading the plugin", "compiling" …
   std::string error;
-  std::string advice;  // what to do about the error; empty when it is not ours
+  std::string advice;        // what to do about the error; empty when it is not ours
   std::string after_format;  // "hlo" or "hlo_with_config"
   int api_minor = 0;
   double compile_seconds = 0;
