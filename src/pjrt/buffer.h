@@ -32,7 +32,7 @@ class Buffer {
   static Result<Buffer> Adopt(const Client& client, abi::Buffer* handle);
 
   Buffer(Buffer&& other) noexcept
-      : client_(other.client_),
+      : client_(std::move(other.client_)),
         shape_(std::move(other.shape_)),
         handle_(std::exchange(other.handle_, nullptr)) {}
   Buffer& operator=(Buffer&& other) noexcept;

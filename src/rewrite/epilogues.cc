@@ -11,7 +11,6 @@ namespace eightfold::rewrite {
 namespace {
 
 using hlo::Opcode;
-using match::AnyOf;
 using match::As;
 using match::Broadcast;
 using match::EitherOrder;

@@ -144,9 +144,13 @@ namespace {
 // One comparison under way.
 class Run {
  public:
-  Run(StockRunner& stock, const rewrite::ConvGraphOptions& options, std::span<const Recipe> recipes,
-      Statistics* statistics)
-      : stock_(stock), options_(options), recipes_(recipes), statistics_(statistics) {}
+  Run(StockRunner& stock, const rewrite::ConvGraphOptions& options, bool fuses_others,
+      std::span<const Recipe> recipes, Statistics* statistics)
+      : stock_(stock),
+        options_(options),
+        fuses_others_(fuses_others),
+        recipes_(recipes),
+        statistics_(statistics) {}
 
   Result<std::optional<Difference>> Compare();
 
@@ -156,14 +160,13 @@ class Run {
   Result<bool> RunAllStock();
   Result<std::optional<Difference>> CompareCalls();
   Result<std::optional<Difference>> CompareComputations();
-  // Whether stock goes on to the convolutions that are not FP8 after its rewrite.
-  bool FusesOthers() const { return stock_.plugin().version >= target::PluginVersion{{0, 12}}; }
   // Ours with what stock's pass does to the convolutions that are not FP8.
   Result<Modules> AfterStock(const hlo::Module& ours);
   void CountAll(const rewrite::ConvGraphResult& ours);
 
   StockRunner& stock_;
   const rewrite::ConvGraphOptions& options_;
+  bool fuses_others_;
   std::span<const Recipe> recipes_;
   Statistics* statistics_;
   std::string proto_;               // of all recipes
@@ -280,7 +283,7 @@ Result<std::optional<Difference>> Run::CompareComputations() {
     }
     // Without graph calls, older versions fuse the other convolutions; newer ones always do.
     if (wanted_calls.empty()) continue;
-    if (!FusesOthers()) return Difference{"other computation", before, stock, got};
+    if (!fuses_others_) return Difference{"other computation", before, stock, got};
     // Stock would make the legacy call of our result a graph call, too.
     if (ComputesTwice(wanted)) {
       if (statistics_ != nullptr) ++statistics_->computed_twice;
@@ -315,7 +318,7 @@ Result<std::optional<Difference>> Run::Compare() {
 
 Result<std::optional<Difference>> Comparison::Run(std::span<const Recipe> recipes,
                                                   Statistics* statistics) {
-  return differential::Run(stock_, options_, recipes, statistics).Compare();
+  return differential::Run(stock_, options_, fuses_others_, recipes, statistics).Compare();
 }
 
 std::string Statistics::Table() const {
@@ -331,6 +334,7 @@ std::string Statistics::Table() const {
   row("modules compared", modules);
   row("of these with several computations", several_computations);
   row("of these by their calls only, with a convolution that stock computes twice", computed_twice);
+  row("of these with another graph for an amax", other_order);
   row("left out: stock adds a value to itself", left_out);
   row("refused by stock", refused);
   row("convolutions", convolutions);

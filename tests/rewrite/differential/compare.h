@@ -21,6 +21,7 @@ struct Statistics {
   int several_computations = 0;  // modules with more than one
   int refused = 0;               // stock gave an error before or in the rewrite: not compared
   int left_out = 0;              // stock adds a value to itself: see compare.cc
+  int other_order = 0;           // see CompareCompiled
   std::map<std::string, int> refusals;
   int computed_twice = 0;                   // computations compared by calls only: compare.cc
   int convolutions = 0;                     // in the modules as made
@@ -45,8 +46,10 @@ struct Difference {
 // and, with several recipes, ours on all computations at once against stock on each alone.
 class Comparison {
  public:
-  Comparison(StockRunner& stock, rewrite::ConvGraphOptions options)
-      : stock_(stock), options_(options) {}
+  // `fuses_others`: stock goes on to the convolutions that are not FP8 after its rewrite, as it
+  // does from 0.12.0 on.
+  Comparison(StockRunner& stock, const rewrite::ConvGraphOptions& options, bool fuses_others)
+      : stock_(stock), options_(options), fuses_others_(fuses_others) {}
 
   // Nothing: no difference. `statistics` may be null. Errors: stock cannot be run at all.
   Result<std::optional<Difference>> Run(std::span<const Recipe> recipes, Statistics* statistics);
@@ -54,6 +57,7 @@ class Comparison {
  private:
   StockRunner& stock_;
   rewrite::ConvGraphOptions options_;
+  bool fuses_others_;
 };
 
 // Compares what the whole compile of a module calls in the end without the fix (`stock`) and with

@@ -16,6 +16,11 @@ Result<std::vector<std::string>> CompiledGraphs(const Stock& stock) {
   return SerializedGraphs(*module);
 }
 
+bool HasAmax(const std::vector<std::string>& graphs) {
+  return std::ranges::any_of(
+      graphs, [](const std::string& graph) { return graph.find("]amax(") != graph.npos; });
+}
+
 // Ours leaves batch-grouped convolutions to stock: see compare.cc.
 bool HasBatchGroups(const hlo::Module& module) {
   return std::ranges::any_of(module.entry->instructions, [](const hlo::Instruction* i) {
@@ -62,6 +67,10 @@ Result<std::optional<Difference>> CompareCompiled(StockRunner& stock, StockRunne
   // Stock's own pass, which comes later, would make up for a fix that does nothing.
   const bool ours = with_fix.answer == "ok fixed" || wanted.empty() || HasBatchGroups(*made);
   if (wanted == got && ours) return std::nullopt;
+  if (wanted.size() == got.size() && ours && (HasAmax(wanted) || HasAmax(got))) {
+    if (statistics != nullptr) ++statistics->other_order;
+    return std::nullopt;
+  }
   return Difference{ours ? "other calls in the compiled module" : "the fix did nothing", text,
                     fmt::format("{}\n", fmt::join(wanted, "\n")),
                     fmt::format("{}\n", fmt::join(got, "\n"))};

@@ -72,7 +72,7 @@ Result<int> Differences(const Options& options) {
       options.compiled ? StockRunner::Extent::kWhole : StockRunner::Extent::kTwoPasses);
   StockRunner fixed(options.stock_program, plugin, *gpu, StockRunner::Extent::kWhole,
                     fix::Describe(fix));
-  Comparison comparison(stock, fix);
+  Comparison comparison(stock, fix, plugin.version >= target::PluginVersion{{0, 12, 0, 0}});
   auto compare = [&](const std::vector<Recipe>& recipes, Statistics* statistics) {
     return options.compiled ? CompareCompiled(stock, fixed, recipes[0], statistics)
                             : comparison.Run(recipes, statistics);
