@@ -55,6 +55,17 @@ Builder::Builder(Module& module, std::string_view name)
   computation_->module = &module;
 }
 
+Builder::Scope::Scope(Builder& b, std::string_view name) : builder_(b), outer_(b.op_name_) {
+  b.Rename(outer_.empty() ? std::string(name) : fmt::format("{}/{}", outer_, name));
+}
+
+void Builder::Rename(std::string op_name) {
+  op_name_ = std::move(op_name);
+  std::string wire;
+  if (!op_name_.empty()) protozero::pbf_writer(wire).add_string(2, op_name_);
+  metadata_ = module_.arena.Copy(wire);
+}
+
 Instruction* Builder::Make(Opcode opcode, std::span<Instruction* const> operands,
                            std::span<const Attribute> attributes, const Shape* shape,
                            std::span<Computation* const> called) {
@@ -67,6 +78,7 @@ Instruction* Builder::Make(Opcode opcode, std::span<Instruction* const> operands
   made->operands = module_.arena.Copy(operands);
   made->attributes = module_.arena.Copy(attributes);
   made->called = module_.arena.Copy(called);
+  made->metadata = metadata_;
   made->shape = shape;
   if (shape == nullptr) {
     Result<const Shape*> inferred = InferShape(module_, *made);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hlo/module.h"
@@ -26,6 +27,20 @@ class Builder {
   Builder(Module& module, std::string_view name);
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
+
+  // While it lives, what the builder makes has the OpMetadata name `name`, after those of the
+  // scopes around it: "network/block3/conv1". Reports show it.
+  class Scope {
+   public:
+    Scope(Builder& b, std::string_view name);
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { builder_.Rename(std::move(outer_)); }
+
+   private:
+    Builder& builder_;
+    std::string outer_;
+  };
 
   // An instruction with any attributes; `shape` null: inferred. The others are made with this one.
   Instruction* Make(Opcode opcode, std::span<Instruction* const> operands,
@@ -263,7 +278,12 @@ class Builder {
 
   Module& module_;
   Computation* computation_;
+  // What Scope says from here on.
+  void Rename(std::string op_name);
+
   std::vector<Instruction*> instructions_;
+  std::string op_name_;
+  std::string_view metadata_;  // of op_name_, in the module's arena
 };
 
 }  // namespace eightfold::hlo

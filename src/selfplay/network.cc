@@ -1,0 +1,217 @@
+#include "selfplay/network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+
+#include "selfplay/ops.h"
+
+namespace eightfold::selfplay {
+
+using hlo::Builder;
+using hlo::Instruction;
+using hlo::PrimitiveType;
+
+namespace {
+
+constexpr auto kF32 = PrimitiveType::kF32;
+constexpr auto kBF16 = PrimitiveType::kBF16;
+constexpr auto kF8 = PrimitiveType::kF8E4M3FN;
+constexpr double kLargestF8 = 448;
+
+constexpr int kLayers = 2;  // of a block
+
+std::string BlockName(int64_t block) { return fmt::format("block{}", block); }
+std::string LayerName(int layer) { return fmt::format("conv{}", layer); }
+
+// The parameters of one convolution in a block; scales, f32[], with kFp8 only.
+struct Layer {
+  Instruction* weight = nullptr;
+  Instruction* weight_scale = nullptr;
+  Instruction* input_scale = nullptr;
+  Instruction* bias = nullptr;
+};
+
+PrimitiveType StemType(Precision precision) { return precision == Precision::kF32 ? kF32 : kBF16; }
+
+PrimitiveType WeightType(Precision precision) {
+  return precision == Precision::kFp8 ? kF8 : StemType(precision);
+}
+
+// 3x3, padded to keep the size of the board.
+Instruction* Conv(Builder& b, Instruction* x, Instruction* kernel) {
+  hlo::Window window;
+  window.dimensions.assign(2, {.size = 3, .padding_low = 1, .padding_high = 1});
+  hlo::ConvolutionDimensions nhwc;
+  nhwc.input_batch = nhwc.output_batch = 0;
+  nhwc.input_spatial = nhwc.output_spatial = {1, 2};
+  nhwc.input_feature = nhwc.output_feature = 3;
+  nhwc.kernel_spatial = {0, 1};
+  nhwc.kernel_input_feature = 2;
+  nhwc.kernel_output_feature = 3;
+  return b.Conv(x, kernel, window, nhwc, kF32);
+}
+
+// A scalar everywhere, and a number per channel, in the dimensions of `x`.
+Instruction* Everywhere(Builder& b, Instruction* scalar, Instruction* x) {
+  return b.Broadcast(scalar, x->shape->dims);
+}
+Instruction* PerChannel(Builder& b, Instruction* channels, Instruction* x) {
+  int64_t last[] = {3};
+  return b.Broadcast(channels, x->shape->dims, last);
+}
+
+Instruction* Relu(Builder& b, Instruction* x) { return b.Maximum(x, b.ZerosLike(x)); }
+
+Instruction* Quantize(Builder& b, Instruction* x, Instruction* scale) {
+  Instruction* scaled = b.Divide(x, Everywhere(b, scale, x));
+  return b.Convert(Clip(b, scaled, -kLargestF8, kLargestF8), kF8);
+}
+
+// weight * x + bias.
+Instruction* Apply(Builder& b, const Layer& layer, Precision precision, Instruction* x) {
+  Instruction* y = nullptr;
+  if (precision == Precision::kFp8) {
+    Instruction* product = Conv(b, Quantize(b, x, layer.input_scale), layer.weight);
+    Instruction* scale = b.Multiply(layer.input_scale, layer.weight_scale);
+    y = b.Multiply(product, Everywhere(b, scale, product));
+  } else {
+    y = Conv(b, b.Convert(x, WeightType(precision)), layer.weight);
+  }
+  return b.Add(y, PerChannel(b, layer.bias, y));
+}
+
+Instruction* Block(Builder& b, std::span<const Layer> layers, Precision precision, Instruction* x) {
+  auto convolution = [&](int layer, Instruction* input) {
+    Builder::Scope scope(b, LayerName(layer));
+    return Apply(b, layers[static_cast<size_t>(layer)], precision, input);
+  };
+  Instruction* y = Relu(b, convolution(0, x));
+  return Relu(b, b.Add(convolution(1, y), x));
+}
+
+// [B,rows,columns,C] to [B,C].
+Instruction* MeanOverBoard(Builder& b, Instruction* x) {
+  Instruction* sum = b.Reduce(x, b.Constant(kF32, 0), {1, 2}, b.AddReducer(kF32));
+  auto cells = static_cast<double>(x->shape->dims[1] * x->shape->dims[2]);
+  return b.Divide(sum, b.Like(sum, cells));
+}
+
+Instruction* MatMul(Builder& b, Instruction* x, Instruction* y) {
+  return b.Dot(x, y, {.lhs_contracting = {1}, .rhs_contracting = {0}});
+}
+
+bool IsArrayOf(const Instruction* x, PrimitiveType type, std::span<const int64_t> dims) {
+  return x->shape->type == type && std::ranges::equal(x->shape->dims, dims);
+}
+
+void Check(const NetworkOptions& options, const Values& parameters, Instruction* observation) {
+  auto infos = NetworkParameters(options);
+  if (parameters.size() != infos.size()) {
+    throw std::logic_error(
+        fmt::format("network: {} parameters where {} are needed", parameters.size(), infos.size()));
+  }
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (IsArrayOf(parameters[i], infos[i].type, infos[i].dims)) continue;
+    throw std::logic_error(fmt::format("network: parameter {} ({}) is {}", i, infos[i].name,
+                                       ToString(*parameters[i]->shape, false)));
+  }
+  if (observation->shape->rank() == 4) {
+    int64_t batch = observation->shape->dims[0];
+    int64_t dims[] = {batch, options.rows, options.columns, options.planes};
+    if (IsArrayOf(observation, kF32, dims)) return;
+  }
+  throw std::logic_error("network: an observation " + ToString(*observation->shape, false));
+}
+
+// Takes parameters in the order of NetworkParameters.
+class Reader {
+ public:
+  explicit Reader(const Values& parameters) : next_(parameters.begin()) {}
+
+  Instruction* Take() { return *next_++; }
+  Layer TakeLayer(Precision precision) {
+    Layer layer;
+    layer.weight = Take();
+    if (precision == Precision::kFp8) {
+      layer.weight_scale = Take();
+      layer.input_scale = Take();
+    }
+    layer.bias = Take();
+    return layer;
+  }
+
+ private:
+  Values::const_iterator next_;
+};
+
+}  // namespace
+
+std::string_view Name(Precision precision) {
+  switch (precision) {
+    case Precision::kF32:
+      return "f32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  return "";
+}
+
+std::vector<ParameterInfo> NetworkParameters(const NetworkOptions& options) {
+  int64_t width = options.width;
+  Precision precision = options.precision;
+  std::vector<ParameterInfo> all = {{"stem", StemType(precision), {3, 3, options.planes, width}}};
+  for (int64_t block = 0; block < options.blocks; ++block) {
+    for (int layer = 0; layer < kLayers; ++layer) {
+      std::string prefix = fmt::format("{}.{}.", BlockName(block), LayerName(layer));
+      all.push_back({prefix + "weight", WeightType(precision), {3, 3, width, width}});
+      if (precision == Precision::kFp8) {
+        all.push_back({prefix + "weight_scale", kF32, {}});
+        all.push_back({prefix + "input_scale", kF32, {}});
+      }
+      all.push_back({prefix + "bias", kF32, {width}});
+    }
+  }
+  all.push_back({"policy", kF32, {width, options.actions}});
+  all.push_back({"value", kF32, {width, 1}});
+  return all;
+}
+
+Values DeclareParameters(Builder& b, const NetworkOptions& options, int64_t first) {
+  Values values;
+  for (const ParameterInfo& info : NetworkParameters(options)) {
+    auto number = first + static_cast<int64_t>(values.size());
+    values.push_back(b.Parameter(number, b.Array(info.type, info.dims), info.name));
+  }
+  return values;
+}
+
+Prediction Network(Builder& b, const NetworkOptions& options, const Values& parameters,
+                   Instruction* observation) {
+  Check(options, parameters, observation);
+  Builder::Scope network(b, "network");
+  Reader reader(parameters);
+  Instruction* x = observation;
+  {
+    Builder::Scope scope(b, "stem");
+    x = Relu(b, Conv(b, b.Convert(x, StemType(options.precision)), reader.Take()));
+  }
+  for (int64_t block = 0; block < options.blocks; ++block) {
+    Builder::Scope scope(b, BlockName(block));
+    Layer first = reader.TakeLayer(options.precision);
+    Layer second = reader.TakeLayer(options.precision);
+    Layer layers[] = {first, second};
+    x = Block(b, layers, options.precision, x);
+  }
+  Builder::Scope heads(b, "heads");
+  Instruction* h = MeanOverBoard(b, x);
+  Instruction* logits = MatMul(b, h, reader.Take());
+  Instruction* value = b.Tanh(MatMul(b, h, reader.Take()));
+  return {logits, b.Reshape(value, {value->shape->dims[0]})};
+}
+
+}  // namespace eightfold::selfplay
