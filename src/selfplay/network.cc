@@ -40,7 +40,8 @@ PrimitiveType WeightType(Precision precision) {
   return precision == Precision::kFp8 ? kF8 : StemType(precision);
 }
 
-// 3x3, padded to keep the size of the board.
+// 3x3, padded to keep the size of the board; f32. Of bf16, the sums are rounded to bf16: XLA's GPU
+// compiler multiplies in f32 when a convolution of bf16 returns f32.
 Instruction* Conv(Builder& b, Instruction* x, Instruction* kernel) {
   hlo::Window window;
   window.dimensions.assign(2, {.size = 3, .padding_low = 1, .padding_high = 1});
@@ -51,7 +52,9 @@ Instruction* Conv(Builder& b, Instruction* x, Instruction* kernel) {
   nhwc.kernel_spatial = {0, 1};
   nhwc.kernel_input_feature = 2;
   nhwc.kernel_output_feature = 3;
-  return b.Conv(x, kernel, window, nhwc, kF32);
+  PrimitiveType type = x->shape->type == kBF16 ? kBF16 : kF32;
+  Instruction* sums = b.Conv(x, kernel, window, nhwc, type);
+  return type == kF32 ? sums : b.Convert(sums, kF32);
 }
 
 // A scalar everywhere, and a number per channel, in the dimensions of `x`.

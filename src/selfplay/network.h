@@ -16,7 +16,7 @@
 //   blocks times:  x = relu(w1 * relu(w0 * x + bias0) + bias1 + x)
 //   h = mean of x over the board;  logits = h policy;  value = tanh(h value)
 //
-// Sums are in f32 everywhere; Precision says what is multiplied.
+// Precision says what is multiplied. All the rest is f32, but convolutions of bf16 return bf16.
 namespace eightfold::selfplay {
 
 enum class Precision {

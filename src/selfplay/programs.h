@@ -1,0 +1,47 @@
+#ifndef EIGHTFOLD_SELFPLAY_PROGRAMS_H_
+#define EIGHTFOLD_SELFPLAY_PROGRAMS_H_
+
+#include <cstdint>
+
+#include "hlo/module.h"
+#include "selfplay/game.h"
+#include "selfplay/network.h"
+#include "selfplay/search.h"
+
+// The programs of self-play. The first parameters of each are those of the network, in the order of
+// NetworkParameters; results are tuples.
+namespace eightfold::selfplay {
+
+struct ProgramOptions {
+  const Game* game = nullptr;
+  int64_t batch = 256;  // B
+  int64_t width = 128;
+  int64_t blocks = 10;
+  Precision precision = Precision::kFp8;
+  int64_t simulations = 16;
+  bool root_in_loop = false;  // see SearchOptions
+};
+
+// The network for the game.
+NetworkOptions NetworkOf(const ProgramOptions& options);
+
+// The game and network as a model to search in: embeddings are states of the game. A reward is what
+// the move wins, illegal actions have low logits, and nothing follows the end of a game.
+Model GameModel(const ProgramOptions& options, const Values& parameters);
+
+// Each fills an empty module.
+//
+// (…, observation f32[B,rows,columns,3]) -> logits f32[B,A], value f32[B].
+void BuildForward(hlo::Module& module, const ProgramOptions& options);
+// The same, and then logits and value of observation / 2: the network twice in one computation.
+void BuildTwoForwards(hlo::Module& module, const ProgramOptions& options);
+// (…, key u32[2], state u64[B,3]) -> action s32[B], weights f32[B,A], value of the root f32[B]:
+// Gumbel MuZero, its noise drawn from the key. Games that are over get action 0.
+void BuildPolicyMove(hlo::Module& module, const ProgramOptions& options);
+// The same, and then the sum of the values f32[B] that the network alone sees in four moves after
+// it: the network in three computations.
+void BuildThreeCopies(hlo::Module& module, const ProgramOptions& options);
+
+}  // namespace eightfold::selfplay
+
+#endif  // EIGHTFOLD_SELFPLAY_PROGRAMS_H_
