@@ -157,6 +157,10 @@ Result<report::Report> AuditInput(const Input& input, const AuditOptions& option
   report::Report report{.tool_version = EIGHTFOLD_VERSION, .sections = {}, .errors = {}};
   bool stable_hlo =
       input.kind == InputKind::kStableHloText || input.kind == InputKind::kStableHloBytecode;
+  if (options.no_compile && !options.flags.fix.empty()) {
+    return Fail("--fix and --no-compile exclude each other",
+                "a fix is part of a compile; eightfold fix rewrites the program itself");
+  }
   if (stable_hlo && options.no_compile) {
     return Fail(fmt::format("{} is {}, which has to be compiled to be counted", options.program,
                             Name(input.kind)),

@@ -39,6 +39,10 @@ Result<ExitCode> Run(const Options& options) {
   EF_TRY(OutputForm form, FormOf(options.out, OutputForm::kText));
   EF_TRY(target::Gpu gpu, ChooseTarget(options.flags));
   EF_TRY(Input input, OpenInput(options.in));
+  if (input.kind == InputKind::kStableHloText || input.kind == InputKind::kStableHloBytecode) {
+    return Fail(fmt::format("{} is {}, not HLO", options.in, Name(input.kind)),
+                "eightfold compile --fix compiles and fixes it");
+  }
   EF_TRY(std::unique_ptr<hlo::Module> module, LoadModule(input));
   EF_CHECK_OK(CheckFixable(input, *module));
   auto extent = options.all ? rewrite::Extent::kAll : rewrite::Extent::kPlanned;

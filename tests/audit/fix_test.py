@@ -156,6 +156,16 @@ class Offline(unittest.TestCase):
 
 
 class Flags(unittest.TestCase):
+    def test_what_is_not_compiled_cannot_be_fixed_on_the_way(self):
+        done = run("audit", program("repro"), "--no-compile", "--fix")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("exclude each other", done.stderr)
+
+    def test_stablehlo_is_fixed_by_compiling(self):
+        done = run("fix", program("repro.mlir"), "-", "--target", "rtx5070")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("eightfold compile --fix", done.stderr)
+
     def test_bad_values_are_refused(self):
         done = run("audit", program("repro"), "--target", "rtx5070", "--plugin", "0.10.2", "--fix=some")
         self.assertEqual(done.returncode, 2)
