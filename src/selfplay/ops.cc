@@ -129,9 +129,9 @@ Instruction* Where(Builder& b, Instruction* condition, Instruction* on_true,
   for (const Instruction* part : {condition, on_true, on_false}) {
     if (part->shape->rank() > dims.size()) dims = DimsOf(part);
   }
-  // A scalar pred chooses between whole arrays as it is.
-  if (condition->shape->rank() > 0) condition = BroadcastPrefix(b, condition, dims);
-  return b.Select(condition, BroadcastPrefix(b, on_true, dims), BroadcastPrefix(b, on_false, dims));
+  // A scalar pred, too: XLA's GPU compiler fails on some selects with one.
+  return b.Select(BroadcastPrefix(b, condition, dims), BroadcastPrefix(b, on_true, dims),
+                  BroadcastPrefix(b, on_false, dims));
 }
 
 Instruction* Clip(Builder& b, Instruction* x, double low, double high) {

@@ -46,6 +46,8 @@ void AddOps(Builder& b, std::vector<Instruction*>& results) {
   results.push_back(Clip(b, x, -0.5, 0.75));
   results.push_back(Where(b, b.Greater(row, b.Like(row, 2)), x, b.Constant(kF32, 9)));
   results.push_back(Where(b, positive, x, b.Convert(row, kF32)));
+  Instruction* any = Any(b, b.Greater(row, b.Like(row, 5)));
+  results.push_back(Where(b, any, x, b.Negate(x)));
   results.push_back(BatchGather(b, x, row));
   results.push_back(BatchGather(b, cube, row));
   results.push_back(TakeAlong(b, x, columns));

@@ -31,6 +31,7 @@ def expected_ops(x, n, row, columns, cube, page):
     results.append(jnp.clip(x, -0.5, 0.75))
     results.append(jnp.where(row[:, None] > 2, x, 9))
     results.append(jnp.where(x > 0, x, row[:, None].astype(np.float32)))
+    results.append(jnp.where(jnp.any(row > 5), x, -x))
     batch = np.arange(4)
     results.append(x[batch, row])
     results.append(cube[batch, row])
