@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hlo/verifier.h"
+#include "hlo/views.h"
 
 namespace eightfold::hlo {
 namespace {
@@ -178,6 +179,22 @@ TEST_F(BuilderTest, NamesAreUniqueInTheModule) {
   Builder b(module_, "b");
   EXPECT_NE(first->name, second->name);
   EXPECT_NE(b.Constant(kF32, 1)->name, first->name);
+}
+
+TEST_F(BuilderTest, ScopesNameWhatIsMadeInThem) {
+  Builder b(module_, "main");
+  auto made = [&] { return std::string(DecodeMetadata(b.Constant(kF32, 1)->metadata).op_name); };
+  EXPECT_EQ(made(), "");
+  {
+    Builder::Scope outer(b, "network");
+    EXPECT_EQ(made(), "network");
+    {
+      Builder::Scope inner(b, "block0");
+      EXPECT_EQ(made(), "network/block0");
+    }
+    EXPECT_EQ(made(), "network");
+  }
+  EXPECT_EQ(made(), "");
 }
 
 }  // namespace
