@@ -57,7 +57,7 @@ void Capture::Follow(Instruction& value) { Visit(value); }
 
 bool Capture::Absorb(Level& level, Instruction& user) {
   // What control dependencies hold in place stays where it is.
-  if (editor_.IsPinned(user) && !editor_.IsRoot(user)) {
+  if (editor_.HasControl(user)) {
     return Refuse(user, "it has control dependencies"), false;
   }
   if (depth_ > kMostOperations || now_.graph.nodes().size() > kMostOperations) {

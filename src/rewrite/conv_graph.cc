@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
+#include <vector>
 
 #include "rewrite/cudnn_plans.h"
 #include "rewrite/editor.h"
@@ -38,10 +41,34 @@ std::string MissingSupport(const ConvGraphOptions& options) {
           : fmt::format("this is {}.{}", options.cudnn_version[0], options.cudnn_version[1]));
 }
 
+bool IsControlFlow(hlo::Opcode opcode) {
+  constexpr hlo::Opcode kFlow[] = {hlo::Opcode::kAsyncDone,   hlo::Opcode::kAsyncStart,
+                                   hlo::Opcode::kAsyncUpdate, hlo::Opcode::kCall,
+                                   hlo::Opcode::kConditional, hlo::Opcode::kScan,
+                                   hlo::Opcode::kWhile};
+  return std::ranges::find(kFlow, opcode) != std::end(kFlow);
+}
+
+// By index, whether a computation runs inside of one instruction, as a reducer does: there no call
+// can be.
+std::vector<char> Embedded(const hlo::Module& module) {
+  std::vector<char> embedded(module.computations.size());
+  for (const hlo::Computation* caller : hlo::CalleesFirst(module) | std::views::reverse) {
+    for (const Instruction* i : caller->instructions) {
+      if (embedded[caller->index] == 0 && IsControlFlow(i->opcode)) continue;
+      for (const hlo::Computation* called : i->called) embedded[called->index] = 1;
+    }
+  }
+  return embedded;
+}
+
 class Pass {
  public:
   Pass(hlo::Module& module, const ConvGraphOptions& options)
-      : options_(options), names_(module), missing_support_(MissingSupport(options)) {}
+      : options_(options),
+        names_(module),
+        missing_support_(MissingSupport(options)),
+        embedded_(Embedded(module)) {}
 
   ConvGraphResult Run(hlo::Module& module) {
     for (hlo::Computation* computation : hlo::CalleesFirst(module)) {
@@ -79,6 +106,7 @@ class Pass {
   std::string WhyLeftAlone(const hlo::Computation& computation, const Finding& finding) const {
     if (!finding.site) return finding.condition;
     if (!missing_support_.empty()) return missing_support_;
+    if (embedded_[computation.index] != 0) return "its computation runs inside of an instruction";
     return computation.schedule.empty() ? "" : "its computation is scheduled already";
   }
 
@@ -130,6 +158,7 @@ class Pass {
   const ConvGraphOptions& options_;
   Names names_;
   std::string missing_support_;
+  std::vector<char> embedded_;
   ConvGraphResult result_;
 };
 

@@ -40,8 +40,10 @@ class Editor {
   hlo::Module& module() { return *computation_.module; }
   const std::vector<Instruction*>& Users(const Instruction& i) const { return users_[i.index]; }
   bool IsRoot(const Instruction& i) const { return computation_.root == &i; }
+  // A part of control dependencies, which would stay behind when it is replaced.
+  bool HasControl(const Instruction& i) const { return has_control_[i.index] != 0; }
   // Root, or a part of control dependencies: it has a use that its users do not show.
-  bool IsPinned(const Instruction& i) const { return IsRoot(i) || has_control_[i.index]; }
+  bool IsPinned(const Instruction& i) const { return IsRoot(i) || HasControl(i); }
   bool IsAlive(const Instruction& i) const { return is_alive_[i.index]; }
 
   // Adds a copy of `draft`, of which name (as a base for one), opcode, shape, operands, metadata,
@@ -72,7 +74,7 @@ class Editor {
   std::vector<std::vector<Instruction*>> control_successors_;  // empty when there are none at all
   std::vector<char> has_control_;
   std::vector<char> is_alive_;
-  static constexpr size_t kMostSteps = 100'000'000;  // a second or two
+  static constexpr size_t kMostSteps = 20'000'000;  // a second or two
   mutable size_t steps_ = 0;
   int64_t next_id_ = 0;  // 0: the computation has no ids
 };

@@ -85,6 +85,9 @@ std::vector<Attribute> CallAttributes(const Instruction& conv) {
   attributes.push_back(Attribute::Bytes(Field::kCustomCallTarget, kGraphTarget));
   if (is_plain) {
     attributes.push_back(Attribute::Varint(Field::kCustomCallApiVersion, kOriginalApi));
+    // That of a convolution over no dimensions may be left out; XLA crashes over a call without.
+    if (conv.Find(Field::kWindow) == nullptr)
+      attributes.push_back(Attribute::Bytes(Field::kWindow, ""));
   }
   std::ranges::stable_sort(attributes, {}, &Attribute::field);
   return attributes;

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "hlo/views.h"
 #include "rewrite/conv_kind.h"
 #include "rewrite/match.h"
 
@@ -9,6 +15,7 @@ namespace eightfold::rewrite {
 namespace {
 
 using hlo::Opcode;
+using hlo::Shape;
 using match::As;
 using match::Broadcast;
 using match::Op;
@@ -84,11 +91,34 @@ Instruction* ConvolutionOf(Instruction& i) {
   return is_legacy ? call : nullptr;
 }
 
+// Whether a legacy call has the dimension numbers of a convolution of `shapes`: input, filter and
+// result. Only of convolutions is that verified.
+bool NumbersFit(const Instruction& call, std::span<const Shape* const> shapes) {
+  hlo::ConvolutionDimensions numbers =
+      hlo::DecodeConvolutionDimensions(call.Bytes(hlo::Field::kConvolutionDimensionNumbers));
+  auto fit = [](const Shape& shape, int64_t batch, int64_t feature, std::vector<int64_t> all) {
+    all.insert(all.end(), {batch, feature});
+    std::ranges::sort(all);
+    return shape.IsArray() &&
+           std::ranges::equal(all, std::views::iota(size_t{0}, shape.dims.size()));
+  };
+  return numbers.ok &&
+         fit(*shapes[0], numbers.input_batch, numbers.input_feature, numbers.input_spatial) &&
+         fit(*shapes[1], numbers.kernel_input_feature, numbers.kernel_output_feature,
+             numbers.kernel_spatial) &&
+         fit(*shapes[2], numbers.output_batch, numbers.output_feature, numbers.output_spatial);
+}
+
 // What keeps a convolution on FP8 operands from being replaced; "" when nothing does.
 std::string Obstacle(const Editor& editor, const Instruction& result, const Instruction& conv) {
-  if (editor.IsPinned(conv) && !editor.IsRoot(conv)) return "it has control dependencies";
+  if (editor.HasControl(conv) || editor.HasControl(result)) return "it has control dependencies";
+  const Shape* const shapes[] = {conv.operands[0]->shape, conv.operands[1]->shape, result.shape};
+  if (std::ranges::any_of(shapes, [](const Shape* shape) { return !shape->dynamic.empty(); })) {
+    return "one of its dimensions is dynamic, which no call's can be";
+  }
   if (&conv != &result) {
-    if (editor.IsPinned(result) && !editor.IsRoot(result)) return "it has control dependencies";
+    if (!NumbersFit(conv, shapes)) return "its dimension numbers do not fit its operands";
+    if (conv.Find(hlo::Field::kOutputOperandAliasing) != nullptr) return "its result is an operand";
     return editor.Users(conv).size() == 1 ? "" : "the call is used for more than its tensor";
   }
   ConvDecision decision = DecideKind(conv);

@@ -150,6 +150,49 @@ TEST(ConvGraphTest, ConvolutionsThatControlDependenciesHoldStay) {
   EXPECT_EQ(result.near_misses[0].condition, "it has control dependencies");
 }
 
+// What they hold would stay behind, and be computed once more.
+TEST(ConvGraphTest, RootsThatControlDependenciesHoldStay) {
+  auto module =
+      Parse(WithPrelude("  ROOT c = $T convolution(x, w), CONV, control-predecessors={t}\n"));
+  EXPECT_FALSE(Rewrite(*module).changed);
+  module = Parse(WithPrelude(
+      "  c = $T convolution(x, w), CONV\n  ROOT y = $T add(c, t), control-predecessors={cx}\n"));
+  ConvGraphResult result = Rewrite(*module);
+  ASSERT_EQ(result.rewritten.size(), 1u);
+  EXPECT_TRUE(result.rewritten[0].ops.empty());
+  EXPECT_EQ(Count(*module, " convolution("), 0);
+}
+
+TEST(ConvGraphTest, DynamicConvolutionsAreLeftAsTheyAre) {
+  auto module = Parse(R"(HloModule m
+ENTRY main {
+  x = f8e4m3fn[<=2,8,8,16] parameter(0)
+  w = f8e4m3fn[3,3,16,32] parameter(1)
+  ROOT c = f32[<=2,6,6,32] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f
+}
+)");
+  ConvGraphResult result = Rewrite(*module);
+  EXPECT_FALSE(result.changed);
+  ASSERT_EQ(result.near_misses.size(), 1u);
+  EXPECT_EQ(result.near_misses[0].condition,
+            "one of its dimensions is dynamic, which no call's can be");
+}
+
+// XLA crashes over a call without a window, and text leaves out the one of a convolution.
+TEST(ConvGraphTest, CallsOverNoDimensionsHaveAWindow) {
+  auto module = Parse(R"(HloModule m
+ENTRY main {
+  x = f8e4m3fn[4,16] parameter(0)
+  w = f8e4m3fn[16,32] parameter(1)
+  ROOT c = f32[4,32] convolution(x, w), dim_labels=bf_io->bf
+}
+)");
+  ASSERT_EQ(Rewrite(*module).rewritten.size(), 1u);
+  EXPECT_NE(GraphCall(*module)->Find(hlo::Field::kWindow), nullptr);
+  std::string text = Print(*module);
+  EXPECT_EQ(Print(*Parse(text)), text);
+}
+
 // --- What the GPU and its libraries must be. ---
 
 struct Support {
@@ -328,6 +371,33 @@ TEST(ConvGraphTest, EveryComputationButFusionsCalleesFirst) {
   EXPECT_EQ(Count(*module, "__cudnn$convForwardGraph"), 3);
 }
 
+TEST(ConvGraphTest, NotInWhatRunsInsideOfAnInstruction) {
+  auto module = Parse(R"(HloModule m
+
+deep {
+  x = f8e4m3fn[2,8,8,16] parameter(0)
+  w = f8e4m3fn[3,3,16,16] parameter(1)
+  ROOT c = f32[2,6,6,16] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f
+}
+
+fused {
+  x = f8e4m3fn[2,8,8,16] parameter(0)
+  w = f8e4m3fn[3,3,16,16] parameter(1)
+  ROOT k = f32[2,6,6,16] call(x, w), to_apply=deep
+}
+
+ENTRY main {
+  x = f8e4m3fn[2,8,8,16] parameter(0)
+  w = f8e4m3fn[3,3,16,16] parameter(1)
+  ROOT f = f32[2,6,6,16] fusion(x, w), kind=kOutput, calls=fused
+}
+)");
+  ConvGraphResult result = Rewrite(*module);
+  EXPECT_FALSE(result.changed);
+  ASSERT_EQ(result.near_misses.size(), 1u);
+  EXPECT_EQ(result.near_misses[0].condition, "its computation runs inside of an instruction");
+}
+
 TEST(ConvGraphTest, TwiceIsOnce) {
   auto module = Parse(std::string(kConditional));
   Rewrite(*module);
@@ -380,6 +450,29 @@ TEST(ConvGraphLegacyTest, LeavesCallsThatServeForMoreThanTheirTensor) {
   EXPECT_FALSE(result.changed);
   ASSERT_EQ(result.near_misses.size(), 1u);
   EXPECT_EQ(result.near_misses[0].condition, "the call is used for more than its tensor");
+}
+
+// Unlike a convolution's, a call's dimension numbers are not verified.
+TEST(ConvGraphLegacyTest, LeavesCallsThatMakeNoSense) {
+  constexpr std::string_view kModule = R"(HloModule m
+ENTRY main {{
+  x = f8e4m3fn[{0}] parameter(0)
+  w = f8e4m3fn[{0}] parameter(1)
+  call = (f32[{0}], u8[0]) custom-call(x, w), feature_group_count=2,
+      custom_call_target="__cudnn$convForward"{1}
+  ROOT c = f32[{0}] get-tuple-element(call), index=0
+}}
+)";
+  constexpr std::string_view kNumbers = ", window={size=3x3}, dim_labels=b01f_01io->b01f";
+  const std::pair<std::string_view, std::string_view> kCalls[] = {
+      {"", ""}, {"", kNumbers}, {"2,2", kNumbers}, {"2,2,2,2", ""}};
+  for (auto [dims, numbers] : kCalls) {
+    auto module = Parse(fmt::format(kModule, dims, numbers));
+    ConvGraphResult result = Rewrite(*module);
+    EXPECT_FALSE(result.changed);
+    ASSERT_EQ(result.near_misses.size(), 1u);
+    EXPECT_EQ(result.near_misses[0].condition, "its dimension numbers do not fit its operands");
+  }
 }
 
 TEST(ConvGraphLegacyTest, LeavesOtherCalls) {
