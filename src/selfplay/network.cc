@@ -86,9 +86,15 @@ Instruction* Apply(Builder& b, const Layer& layer, Precision precision, Instruct
   return b.Add(y, PerChannel(b, layer.bias, y));
 }
 
-Instruction* Block(Builder& b, std::span<const Layer> layers, Precision precision, Instruction* x) {
+Instruction* LargestMagnitude(Builder& b, Instruction* x) {
+  return b.Reduce(b.Abs(x), b.Constant(kF32, 0), {0, 1, 2, 3}, b.MaxReducer(kF32));
+}
+
+Instruction* Block(Builder& b, std::span<const Layer> layers, Precision precision, Instruction* x,
+                   Values* largest_inputs) {
   auto convolution = [&](int layer, Instruction* input) {
     Builder::Scope scope(b, LayerName(layer));
+    if (largest_inputs != nullptr) largest_inputs->push_back(LargestMagnitude(b, input));
     return Apply(b, layers[static_cast<size_t>(layer)], precision, input);
   };
   Instruction* y = Relu(b, convolution(0, x));
@@ -194,7 +200,7 @@ Values DeclareParameters(Builder& b, const NetworkOptions& options, int64_t firs
 }
 
 Prediction Network(Builder& b, const NetworkOptions& options, const Values& parameters,
-                   Instruction* observation) {
+                   Instruction* observation, Values* largest_inputs) {
   Check(options, parameters, observation);
   Builder::Scope network(b, "network");
   Reader reader(parameters);
@@ -208,7 +214,7 @@ Prediction Network(Builder& b, const NetworkOptions& options, const Values& para
     Layer first = reader.TakeLayer(options.precision);
     Layer second = reader.TakeLayer(options.precision);
     Layer layers[] = {first, second};
-    x = Block(b, layers, options.precision, x);
+    x = Block(b, layers, options.precision, x, largest_inputs);
   }
   Builder::Scope heads(b, "heads");
   Instruction* h = MeanOverBoard(b, x);

@@ -51,9 +51,11 @@ std::vector<ParameterInfo> NetworkParameters(const NetworkOptions& options);
 Values DeclareParameters(hlo::Builder& b, const NetworkOptions& options, int64_t first = 0);
 
 // Evaluates `observation`, f32[B,rows,columns,planes]: logits f32[B,A], value f32[B] in [-1, 1].
-// Parameters or an observation that do not fit are programming mistakes: std::logic_error.
+// `largest_inputs`, unless null, gets the largest magnitude (amax), f32[], in the input of each
+// convolution of a block, in order: what input scales are made of. Parameters or an observation
+// that do not fit are programming mistakes: std::logic_error.
 Prediction Network(hlo::Builder& b, const NetworkOptions& options, const Values& parameters,
-                   hlo::Instruction* observation);
+                   hlo::Instruction* observation, Values* largest_inputs = nullptr);
 
 }  // namespace eightfold::selfplay
 

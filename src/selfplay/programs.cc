@@ -103,6 +103,18 @@ void BuildForward(hlo::Module& module, const ProgramOptions& options) {
   module.entry = b.Build(b.Tuple({p.logits, p.value}));
 }
 
+void BuildCalibration(hlo::Module& module, const ProgramOptions& options) {
+  module.name = "calibration";
+  Builder b(module, "main");
+  Values parameters = DeclareParameters(b, NetworkOf(options));
+  Instruction* observation = Observation(b, options, parameters.size());
+  Values largest;
+  Prediction p = Network(b, NetworkOf(options), parameters, observation, &largest);
+  for (Instruction*& x : largest) x = b.Reshape(x, {1});
+  Instruction* all = largest.empty() ? b.Zeros(kF32, {0}) : b.Concatenate(largest, 0);
+  module.entry = b.Build(b.Tuple({p.logits, p.value, all}));
+}
+
 void BuildTwoForwards(hlo::Module& module, const ProgramOptions& options) {
   module.name = "two_forwards";
   Builder b(module, "main");

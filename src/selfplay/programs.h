@@ -33,7 +33,10 @@ Model GameModel(const ProgramOptions& options, const Values& parameters);
 //
 // (…, observation f32[B,rows,columns,3]) -> logits f32[B,A], value f32[B].
 void BuildForward(hlo::Module& module, const ProgramOptions& options);
-// The same, and then logits and value of observation / 2: the network twice in one computation.
+// The same, and then the largest magnitude that the input of each convolution in a block has in
+// this batch, f32[2*blocks]: for ToPrecision in parameters.h.
+void BuildCalibration(hlo::Module& module, const ProgramOptions& options);
+// As forward, and then logits and value of observation / 2: the network twice in one computation.
 void BuildTwoForwards(hlo::Module& module, const ProgramOptions& options);
 // (…, key u32[2], state u64[B,3]) -> action s32[B], weights f32[B,A], value of the root f32[B]:
 // Gumbel MuZero, its noise drawn from the key. Games that are over get action 0.

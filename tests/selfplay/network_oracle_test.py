@@ -1,8 +1,8 @@
 """XLA (jaxlib's CPU client) runs the network that program_driver builds; jax.numpy says what it should return.
 
 In one precision both must agree up to the order of sums, which can move a value across a rounding boundary of bf16 or
-FP8 (here they are equal). Between precisions the same network may differ as BOUNDS says: the root mean square of the difference over that of
-the f32 logits, at scales that make the largest input of every convolution 448 (FP8), for random networks.
+FP8 (here they are equal). Between precisions the same network may differ as BOUNDS says: the root mean square of the
+difference over that of the f32 logits, at scales that make the largest input of every convolution 448 (FP8), for random networks.
 """
 
 import subprocess
@@ -23,8 +23,8 @@ AGREE = {"f32": 1e-5, "bf16": 5e-4, "fp8": 1e-3}  # with jax.numpy in this preci
 BOUNDS = {"bf16": 0.01, "fp8": 0.03}  # with f32
 
 
-def load(width, blocks, precision):
-    command = [DRIVER, "forward", "othello6", precision, str(BATCH), str(width), str(blocks), "1"]
+def load(width, blocks, precision, program="forward"):
+    command = [DRIVER, program, "othello6", precision, str(BATCH), str(width), str(blocks), "1"]
     proto = subprocess.run(command, check=True, capture_output=True).stdout
     module = _jax.mlir.xla_computation_to_mlir_module(hlo.XlaComputation(proto))
     device = jax.devices("cpu")[0]
@@ -125,7 +125,12 @@ def main():
         rng = np.random.default_rng(seed)
         observation = jnp.asarray(rng.integers(0, 2, (BATCH, ROWS, ROWS, 3)), F32)
         p = random_network(rng, width, blocks, observation)
-        exact = [np.asarray(r) for r in network(p, observation, "f32")]
+        seen = []
+        exact = [np.asarray(r) for r in network(p, observation, "f32", seen)]
+        calibration = load(width, blocks, "f32", "calibration")
+        *_, largest = calibration([*arguments(in_precision(p, "f32"), "f32"), observation])
+        assert largest.shape == (2 * blocks,)
+        np.testing.assert_allclose(largest, np.asarray(seen, np.float32), rtol=1e-5)
         assert exact[0].shape == (BATCH, ACTIONS) and exact[0].std() > 0.1
         for precision in ("f32", "bf16", "fp8"):
             given = in_precision(p, precision)

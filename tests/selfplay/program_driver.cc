@@ -1,5 +1,5 @@
 // Writes a program of selfplay/programs.h as a HloModuleProto to standard output:
-// program_driver forward|two|move|three GAME PRECISION BATCH WIDTH BLOCKS SIMULATIONS
+// program_driver forward|calibration|two|move|three GAME PRECISION BATCH WIDTH BLOCKS SIMULATIONS
 // [root_in_loop]
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +20,7 @@ bool Build(hlo::Module& module, std::string_view program, const ProgramOptions& 
     void (*build)(hlo::Module&, const ProgramOptions&);
   };
   constexpr Named kPrograms[] = {{"forward", BuildForward},
+                                 {"calibration", BuildCalibration},
                                  {"two", BuildTwoForwards},
                                  {"move", BuildPolicyMove},
                                  {"three", BuildThreeCopies}};
