@@ -60,7 +60,7 @@ def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None
     lowered = _program(program, args, kwargs)
     return Report(_interruptible(lambda: _native.audit(
         name=lowered.name, content=lowered.content, path=lowered.path,
-        target=os.fspath(target or ""), plugin=os.fspath(plugin or ""),
+        target=_path(target or ""), plugin=_path(plugin or ""),
         otherwise_plugin=installed_plugin() or "", partitions=lowered.partitions,
         fix={False: "", True: "planned"}.get(fix, fix))))
 
@@ -79,6 +79,19 @@ def _interruptible(call: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="eightfold", daemon=True).start()
     return future.result()
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    decoded = os.fsdecode(path)
+    _utf8(decoded, repr(decoded))
+    return decoded
+
+
+def _utf8(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} is no text: {error.reason}") from None
 
 
 def installed_plugin() -> str | None:
@@ -116,15 +129,15 @@ def _program(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pro
 
 def _read(program: Any) -> Program | None:
     """A program that needs no arguments any more; None for a function."""
-    if isinstance(program, bytes):
-        return Program("program", program)
+    if isinstance(program, (bytes, bytearray, memoryview)):
+        return Program("program", bytes(program))
     if isinstance(program, os.PathLike) or (isinstance(program, str) and "\n" not in program):
-        path = os.fspath(program)
+        path = _path(program)
         if os.path.isdir(path):
             raise InputError(f"{path} is a directory; `eightfold audit` takes one, audit() takes a program")
         return Program(path, None, path)
     if isinstance(program, str):
-        return Program("program", program.encode())
+        return Program("program", _utf8(program, "program"))
     if hasattr(program, "operation") and hasattr(program, "body"):
         return Program("program", _with_locations(program).encode())
     if hasattr(program, "runtime_executable"):

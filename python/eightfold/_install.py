@@ -206,6 +206,9 @@ def start_fix(target: str, extent: str, say: Say, tell: Say | None = None) -> No
         options = (target, extent)
         if _fix is not None and _fix.open and _fix_options == options:
             return
+        if target and _fix is not None:
+            from . import _native
+            _native.gpu(target)  # an unknown target raises before the fix that is there is taken out
         uninstall()
         passes = Passes("the fix", lambda library: _register_fix(library, options, say, tell), say)
         passes.start()

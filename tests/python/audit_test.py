@@ -128,6 +128,7 @@ class Programs(unittest.TestCase):
         self.check(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
         self.check(pathlib.Path(DATA / "programs" / "repro.pb"))
         self.check(str(DATA / "programs" / "repro.pb"))
+        self.check(bytearray((DATA / "programs" / "repro.pb").read_bytes()))
 
     def test_a_program_over_several_devices_is_partitioned(self):
         mesh = jax.sharding.AbstractMesh((4,), ("x",))
@@ -167,6 +168,9 @@ class Errors(unittest.TestCase):
         self.fails(eightfold.InputError, "takes no arguments", lower(repro, X, W), X)
         self.fails(eightfold.InputError, "is a directory", DATA)
         self.fails(eightfold.InputError, "fix is 'some'", repro, X, W, fix="some")
+        self.fails(eightfold.InputError, "program is no text: surrogates", "HloModule \udcff\n")
+        self.fails(eightfold.InputError, r"'/tmp/\\udcff' is no text: surrogates", "/tmp/\udcff")
+        self.fails(eightfold.InputError, r"'\\udcff' is no text: surrogates", repro, X, W, target="\udcff")
 
 
 class Interrupt(PythonTest):

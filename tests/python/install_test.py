@@ -203,6 +203,20 @@ except eightfold.InputError as error:
         self.assertRegex(out, r"^\[CpuDevice\(id=0\)\]\nno target called rtx5071")
         self.assertIn("RuntimeWarning: eightfold: the fix is not installed: no target called rtx5071", said)
 
+    def test_a_target_that_is_not_known_leaves_what_is_installed(self):
+        code = """
+import eightfold, jax
+jax.devices()
+eightfold.install(target="h100")
+try:
+    eightfold.install(target="rtx5071")
+except eightfold.InputError as error:
+    print(error)
+print(eightfold.installation().target)
+"""
+        out, _ = self.in_jax(code, JAX_PLATFORMS="cpu")
+        self.assertRegex(out, r"^no target called rtx5071\n(.*\n)*H100 80GB SXM \(sm_90\)$")
+
 
 class Cache(InJax):
     """What is compiled without a client goes into JAX's cache but cannot be read from it: files are what shows."""
