@@ -58,6 +58,12 @@ const Instruction* BornInFp8(const Instruction& operand) {
 // Why `operand`, which is not what MatchFp8Operand takes, is not.
 std::string WhyNot(const Instruction& operand, std::string_view which) {
   const Instruction* born = BornInFp8(operand);
+  if (operand.opcode == Opcode::kConstant) {
+    return fmt::format(
+        "the {} is a constant in {}: of FP8 constants XLA computes the conversion when "
+        "it compiles, but not of arguments",
+        which, hlo::Name(operand.shape->type));
+  }
   if (born == nullptr) {
     return fmt::format("the {} is not made from FP8 values: {}", which,
                        hlo::ToString(*operand.shape, false));
