@@ -193,6 +193,8 @@ ENTRY main {
   ASSERT_EQ(Rewrite(*module).rewritten.size(), 1u);
   EXPECT_NE(GraphCall(*module)->Find(hlo::Field::kWindow), nullptr);
   std::string text = Print(*module);
+  EXPECT_NE(text.find(" custom-call(%x, %w), window={}, dim_labels=bf_io->bf, "),
+            std::string::npos);
   EXPECT_EQ(Print(*Parse(text)), text);
 }
 

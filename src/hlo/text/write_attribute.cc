@@ -101,6 +101,13 @@ void Writer::WriteMessage(const Instruction& instruction, TextAttribute attribut
   Field field{Info(attribute).field};
   switch (Info(attribute).codec) {
     case Codec::kWindow:
+      // XLA crashes over a cuDNN call without a window, be it over no dimensions.
+      if (instruction.opcode == Opcode::kCustomCall && instruction.Find(field) != nullptr &&
+          instruction.Bytes(field).empty()) {
+        Begin("window");
+        out_ += "{}";
+        return;
+      }
       return WriteWindow(instruction.Bytes(field));
     case Codec::kDimLabels:
       if (required || instruction.Find(field) != nullptr) WriteDimLabels(instruction.Bytes(field));
