@@ -1,8 +1,9 @@
 // What bench/selfplay/run needs of C++:
 //
 // selfplay_bench build forward|move|game_move PRECISION BATCH WIDTH BLOCKS SIMULATIONS OUTPUT
-//   Writes a program. `move` searches in the stand-in game of tests/data/programs/programs.py, from
-//   an observation f32[B,6,6,3]; `game_move` is BuildPolicyMove of othello6.
+//   Writes a program. PRECISION is f32, bf16, fp8 or fp8_in_f32. `move` searches in the stand-in
+//   game of tests/data/programs/programs.py, from an observation f32[B,6,6,3]; `game_move` is
+//   BuildPolicyMove of othello6.
 // selfplay_bench run PROGRAM ARGUMENTS
 //   Compiles PROGRAM for the CPU. ARGUMENTS is a safetensors file; in the order of their names its
 //   tensors are the arguments. Then, for each line of standard input, `time` runs the program and
@@ -114,8 +115,9 @@ int BuildProgram(const std::vector<std::string>& words) {
                          .blocks = number(4),
                          .simulations = number(5)};
   for (Precision precision : {Precision::kF32, Precision::kBf16, Precision::kFp8}) {
-    if (Name(precision) == words[1]) options.precision = precision;
+    if (words[1].starts_with(Name(precision))) options.precision = precision;
   }
+  options.fp8_in_f32 = words[1] == "fp8_in_f32";
   hlo::Module module;
   if (words[0] == "forward") {
     BuildStandInForward(module, options);

@@ -40,6 +40,10 @@ PrimitiveType WeightType(Precision precision) {
   return precision == Precision::kFp8 ? kF8 : StemType(precision);
 }
 
+Instruction* As(Builder& b, PrimitiveType type, Instruction* x) {
+  return x->shape->type == type ? x : b.Convert(x, type);
+}
+
 // 3x3, padded to keep the size of the board; f32. Of bf16, the sums are rounded to bf16: XLA's GPU
 // compiler multiplies in f32 when a convolution of bf16 returns f32.
 Instruction* Conv(Builder& b, Instruction* x, Instruction* kernel) {
@@ -54,7 +58,7 @@ Instruction* Conv(Builder& b, Instruction* x, Instruction* kernel) {
   nhwc.kernel_output_feature = 3;
   PrimitiveType type = x->shape->type == kBF16 ? kBF16 : kF32;
   Instruction* sums = b.Conv(x, kernel, window, nhwc, type);
-  return type == kF32 ? sums : b.Convert(sums, kF32);
+  return As(b, kF32, sums);
 }
 
 // A scalar everywhere, and a number per channel, in the dimensions of `x`.
@@ -68,20 +72,25 @@ Instruction* PerChannel(Builder& b, Instruction* channels, Instruction* x) {
 
 Instruction* Relu(Builder& b, Instruction* x) { return b.Maximum(x, b.ZerosLike(x)); }
 
-Instruction* Quantize(Builder& b, Instruction* x, Instruction* scale) {
+// x / scale in f8e4m3fn, or in f32 but of the same values. `x` comes from a Relu: only the upper
+// limit counts.
+Instruction* Quantize(Builder& b, Instruction* x, Instruction* scale, PrimitiveType type) {
   Instruction* scaled = b.Divide(x, Everywhere(b, scale, x));
-  return b.Convert(Clip(b, scaled, -kLargestF8, kLargestF8), kF8);
+  if (type == kF8) return b.Convert(Clip(b, scaled, -kLargestF8, kLargestF8), kF8);
+  return RoundToF8E4M3(b, b.Minimum(scaled, b.Like(scaled, kLargestF8)));
 }
 
 // weight * x + bias.
-Instruction* Apply(Builder& b, const Layer& layer, Precision precision, Instruction* x) {
+Instruction* Apply(Builder& b, const Layer& layer, const NetworkOptions& options, Instruction* x) {
   Instruction* y = nullptr;
-  if (precision == Precision::kFp8) {
-    Instruction* product = Conv(b, Quantize(b, x, layer.input_scale), layer.weight);
+  if (options.precision == Precision::kFp8) {
+    PrimitiveType type = options.fp8_in_f32 ? kF32 : kF8;
+    Instruction* quantized = Quantize(b, x, layer.input_scale, type);
+    Instruction* product = Conv(b, quantized, As(b, type, layer.weight));
     Instruction* scale = b.Multiply(layer.input_scale, layer.weight_scale);
     y = b.Multiply(product, Everywhere(b, scale, product));
   } else {
-    y = Conv(b, b.Convert(x, WeightType(precision)), layer.weight);
+    y = Conv(b, As(b, WeightType(options.precision), x), layer.weight);
   }
   return b.Add(y, PerChannel(b, layer.bias, y));
 }
@@ -90,12 +99,12 @@ Instruction* LargestMagnitude(Builder& b, Instruction* x) {
   return b.Reduce(b.Abs(x), b.Constant(kF32, 0), {0, 1, 2, 3}, b.MaxReducer(kF32));
 }
 
-Instruction* Block(Builder& b, std::span<const Layer> layers, Precision precision, Instruction* x,
-                   Values* largest_inputs) {
+Instruction* Block(Builder& b, std::span<const Layer> layers, const NetworkOptions& options,
+                   Instruction* x, Values* largest_inputs) {
   auto convolution = [&](int layer, Instruction* input) {
     Builder::Scope scope(b, LayerName(layer));
     if (largest_inputs != nullptr) largest_inputs->push_back(LargestMagnitude(b, input));
-    return Apply(b, layers[static_cast<size_t>(layer)], precision, input);
+    return Apply(b, layers[static_cast<size_t>(layer)], options, input);
   };
   Instruction* y = Relu(b, convolution(0, x));
   return Relu(b, b.Add(convolution(1, y), x));
@@ -207,14 +216,14 @@ Prediction Network(Builder& b, const NetworkOptions& options, const Values& para
   Instruction* x = observation;
   {
     Builder::Scope scope(b, "stem");
-    x = Relu(b, Conv(b, b.Convert(x, StemType(options.precision)), reader.Take()));
+    x = Relu(b, Conv(b, As(b, StemType(options.precision), x), reader.Take()));
   }
   for (int64_t block = 0; block < options.blocks; ++block) {
     Builder::Scope scope(b, BlockName(block));
     Layer first = reader.TakeLayer(options.precision);
     Layer second = reader.TakeLayer(options.precision);
     Layer layers[] = {first, second};
-    x = Block(b, layers, options.precision, x, largest_inputs);
+    x = Block(b, layers, options, x, largest_inputs);
   }
   Builder::Scope heads(b, "heads");
   Instruction* h = MeanOverBoard(b, x);

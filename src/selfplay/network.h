@@ -35,6 +35,10 @@ struct NetworkOptions {
   int64_t width = 128;  // channels
   int64_t blocks = 10;  // of two convolutions
   Precision precision = Precision::kFp8;
+  // FP8 for devices without it, CPUs: the same network with the same numbers, rounded and
+  // multiplied in f32. XLA's CPU compiler would convert to FP8 and back, slower than the
+  // convolution itself; of this it makes one kernel. Parameters are the same.
+  bool fp8_in_f32 = false;
 };
 
 struct ParameterInfo {

@@ -135,8 +135,18 @@ Instruction* Where(Builder& b, Instruction* condition, Instruction* on_true,
 }
 
 Instruction* Clip(Builder& b, Instruction* x, double low, double high) {
-  PrimitiveType type = x->shape->type;
-  return b.Clamp(b.Constant(type, low), x, b.Constant(type, high));
+  return b.Clamp(b.Like(x, low), x, b.Like(x, high));
+}
+
+// Numbers in [2^e, 2^(e+1)) are rounded to multiples of 2^(e-3), those below 2^-6 to multiples of
+// 2^-9. f32 has just these multiples in [2^(e+20), 2^(e+21)), so adding a number `large` from there
+// rounds. It is x * 2^20, and the middle of the range that rounds to 2^-9 for small x. Subtracting
+// x instead of `large` from the sum is Dekker's way to be right for x next to 2^(e+1), too.
+Instruction* RoundToF8E4M3(Builder& b, Instruction* x) {
+  Instruction* large = b.Multiply(x, b.Like(x, 0x1p20));
+  large = b.Maximum(large, b.Like(x, 1.5 * 0x1p14));
+  Instruction* sum = b.Add(x, large);
+  return b.Subtract(sum, b.Subtract(sum, x));
 }
 
 Instruction* Sum(Builder& b, Instruction* x, int64_t dimension) {

@@ -20,6 +20,9 @@ hlo::Instruction* Where(hlo::Builder& b, hlo::Instruction* condition, hlo::Instr
                         hlo::Instruction* on_false);
 // `x` within [low, high].
 hlo::Instruction* Clip(hlo::Builder& b, hlo::Instruction* x, double low, double high);
+// `x`, f32 within [0, 448], rounded to the nearest number that f8e4m3fn has, ties to even: what
+// converting there and back gives. XLA's CPU compiler is fast at it, and slow at converting.
+hlo::Instruction* RoundToF8E4M3(hlo::Builder& b, hlo::Instruction* x);
 
 // Over one dimension, which the result has not. Numbers add up in the type of `x`; Max and Min of
 // nothing are the lowest and highest number; Any and All are of pred.

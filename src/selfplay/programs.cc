@@ -80,7 +80,8 @@ NetworkOptions NetworkOf(const ProgramOptions& options) {
           .actions = info.actions,
           .width = options.width,
           .blocks = options.blocks,
-          .precision = options.precision};
+          .precision = options.precision,
+          .fp8_in_f32 = options.fp8_in_f32};
 }
 
 Model GameModel(const ProgramOptions& options, const Values& parameters) {

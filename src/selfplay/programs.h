@@ -18,6 +18,7 @@ struct ProgramOptions {
   int64_t width = 128;
   int64_t blocks = 10;
   Precision precision = Precision::kFp8;
+  bool fp8_in_f32 = false;  // see NetworkOptions
   int64_t simulations = 16;
   bool root_in_loop = false;  // see SearchOptions
 };

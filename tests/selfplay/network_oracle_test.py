@@ -23,8 +23,8 @@ AGREE = {"f32": 1e-5, "bf16": 5e-4, "fp8": 1e-3}  # with jax.numpy in this preci
 BOUNDS = {"bf16": 0.01, "fp8": 0.03}  # with f32
 
 
-def load(width, blocks, precision, program="forward"):
-    command = [DRIVER, program, "othello6", precision, str(BATCH), str(width), str(blocks), "1"]
+def load(width, blocks, precision, program="forward", *more):
+    command = [DRIVER, program, "othello6", precision, str(BATCH), str(width), str(blocks), "1", *more]
     proto = subprocess.run(command, check=True, capture_output=True).stdout
     module = _jax.mlir.xla_computation_to_mlir_module(hlo.XlaComputation(proto))
     device = jax.devices("cpu")[0]
@@ -136,6 +136,11 @@ def main():
             given = in_precision(p, precision)
             want = [np.asarray(r) for r in jitted(given, observation, precision)]
             got = load(width, blocks, precision)([*arguments(given, precision), observation])
+            if precision == "fp8":  # the same numbers by arithmetic of f32
+                in_f32 = load(width, blocks, precision, "forward", "fp8_in_f32")
+                logits, _ = in_f32([*arguments(given, precision), observation])
+                print("  in f32:", distance(logits, got[0]))
+                assert distance(logits, got[0]) <= AGREE["f32"]
             assert [r.shape for r in got] == [r.shape for r in want]
             agree, lost = distance(got[0], want[0]), distance(got[0], exact[0])
             print(f"width {width}, {blocks} blocks, {precision}: {agree:.2g} from jax.numpy, {lost:.2g} from f32")

@@ -1,6 +1,6 @@
 // Writes a program of selfplay/programs.h as a HloModuleProto to standard output:
 // program_driver forward|calibration|two|move|three GAME PRECISION BATCH WIDTH BLOCKS SIMULATIONS
-// [root_in_loop]
+// [root_in_loop] [fp8_in_f32]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -39,8 +39,11 @@ int Run(const std::vector<std::string>& arguments) {
                          .batch = number(3),
                          .width = number(4),
                          .blocks = number(5),
-                         .simulations = number(6),
-                         .root_in_loop = arguments.size() > 7};
+                         .simulations = number(6)};
+  for (size_t i = 7; i < arguments.size(); ++i) {
+    if (arguments[i] == "root_in_loop") options.root_in_loop = true;
+    if (arguments[i] == "fp8_in_f32") options.fp8_in_f32 = true;
+  }
   bool known = false;
   for (Precision precision : {Precision::kF32, Precision::kBf16, Precision::kFp8}) {
     if (Name(precision) != arguments[2]) continue;

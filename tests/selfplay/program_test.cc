@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -16,6 +17,7 @@
 #include "hlo/literal.h"
 #include "pjrt/execute.h"
 #include "selfplay/bitboard.h"
+#include "selfplay/ops.h"
 #include "selfplay/programs.h"
 
 namespace eightfold::selfplay {
@@ -161,6 +163,47 @@ INSTANTIATE_TEST_SUITE_P(Programs, PolicyMoveTest,
                            return test.param.game + "_" + std::string(Name(test.param.precision)) +
                                   (test.param.root_in_loop ? "_root_in_loop" : "");
                          });
+
+// Each number that f8e4m3fn has from 0 to 448, and the middle of each and the next.
+std::vector<float> NumbersAndMiddles() {
+  std::vector<float> numbers;
+  for (uint64_t bits = 0; bits <= kFloatF8E4M3FN.largest(); ++bits) {
+    numbers.push_back(static_cast<float>(DecodeFloat(kFloatF8E4M3FN, bits)));
+    if (bits > 0) numbers.push_back((numbers.back() + numbers[numbers.size() - 2]) / 2);
+  }
+  return numbers;
+}
+
+TEST(NetworkTest, RoundsToF8AsConvertDoes) {
+  std::vector<float> values;
+  for (float number : NumbersAndMiddles()) {
+    for (int side : {-1, 1}) {
+      float value = number;
+      for (int steps = 0; steps < 40 && value >= 0 && value <= 448; ++steps) {
+        values.push_back(value);
+        value = std::nextafter(value, static_cast<float>(side) * 1000.F);
+      }
+    }
+  }
+  std::mt19937 random(3);
+  while (values.size() < 1000000) {
+    auto value = std::bit_cast<float>(static_cast<uint32_t>(random() >> 1));
+    if (value <= 448) values.push_back(value);
+  }
+  std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
+  hlo::Module module;
+  module.name = "round";
+  Builder b(module, "main");
+  Instruction* x = b.Parameter(0, b.Array(PrimitiveType::kF32, dims));
+  module.entry = b.Build(b.Tuple({RoundToF8E4M3(b, x)}));
+  pjrt::Buffer argument = Upload(PrimitiveType::kF32, dims, values);
+  const pjrt::Buffer* arguments[] = {&argument};
+  auto rounded = Must(Must(CompileForCpu(module).Execute(arguments))[0].ToHost<float>());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double expected = DecodeFloat(kFloatF8E4M3FN, EncodeFloat(kFloatF8E4M3FN, values[i]));
+    ASSERT_EQ(rounded[i], static_cast<float>(expected)) << values[i];
+  }
+}
 
 TEST(NetworkTest, RefusesWhatDoesNotFit) {
   ProgramOptions options{.game = FindGame("tictactoe"), .batch = 2, .width = 8, .blocks = 1};
