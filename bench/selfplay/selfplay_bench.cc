@@ -1,7 +1,7 @@
 // What bench/selfplay/run needs of C++:
 //
 // selfplay_bench build forward|move|game_move PRECISION BATCH WIDTH BLOCKS SIMULATIONS OUTPUT
-//   Writes a program. PRECISION is f32, bf16, fp8 or fp8_in_f32. `move` searches in the stand-in
+//   Writes a program made for CPUs. `move` searches in the stand-in
 //   game of tests/data/programs/programs.py, from an observation f32[B,6,6,3]; `game_move` is
 //   BuildPolicyMove of othello6.
 // selfplay_bench run PROGRAM ARGUMENTS
@@ -115,9 +115,9 @@ int BuildProgram(const std::vector<std::string>& words) {
                          .blocks = number(4),
                          .simulations = number(5)};
   for (Precision precision : {Precision::kF32, Precision::kBf16, Precision::kFp8}) {
-    if (words[1].starts_with(Name(precision))) options.precision = precision;
+    if (words[1] == Name(precision)) options.precision = precision;
   }
-  options.fp8_in_f32 = words[1] == "fp8_in_f32";
+  options = ForCpu(options);
   hlo::Module module;
   if (words[0] == "forward") {
     BuildStandInForward(module, options);

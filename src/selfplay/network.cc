@@ -19,6 +19,7 @@ namespace {
 constexpr auto kF32 = PrimitiveType::kF32;
 constexpr auto kBF16 = PrimitiveType::kBF16;
 constexpr auto kF8 = PrimitiveType::kF8E4M3FN;
+constexpr auto kS32 = PrimitiveType::kS32;
 constexpr double kLargestF8 = 448;
 
 constexpr int kLayers = 2;  // of a block
@@ -165,6 +166,59 @@ class Reader {
   Values::const_iterator next_;
 };
 
+// The network for all rows of `observation` at once.
+Prediction Evaluate(Builder& b, const NetworkOptions& options, const Values& parameters,
+                    Instruction* observation, Values* largest_inputs) {
+  Reader reader(parameters);
+  Instruction* x = observation;
+  {
+    Builder::Scope scope(b, "stem");
+    x = Relu(b, Conv(b, As(b, StemType(options.precision), x), reader.Take()));
+  }
+  for (int64_t block = 0; block < options.blocks; ++block) {
+    Builder::Scope scope(b, BlockName(block));
+    Layer first = reader.TakeLayer(options.precision);
+    Layer second = reader.TakeLayer(options.precision);
+    Layer layers[] = {first, second};
+    x = Block(b, layers, options, x, largest_inputs);
+  }
+  Builder::Scope heads(b, "heads");
+  Instruction* h = MeanOverBoard(b, x);
+  Instruction* logits = MatMul(b, h, reader.Take());
+  Instruction* value = b.Tanh(MatMul(b, h, reader.Take()));
+  return {logits, b.Reshape(value, {value->shape->dims[0]})};
+}
+
+// The same for some rows after the other.
+Prediction EvaluateInPieces(Builder& b, const NetworkOptions& options, const Values& parameters,
+                            Instruction* observation) {
+  const int64_t rows = options.rows_at_once;
+  const int64_t batch = observation->shape->dims[0];
+  enum : size_t { kRow, kObservation, kLogits, kValue, kParameters };
+  Values start = {b.Constant(kS32, 0), observation, b.Zeros(kF32, {batch, options.actions}),
+                  b.Zeros(kF32, {batch})};
+  start.insert(start.end(), parameters.begin(), parameters.end());
+  auto more = [batch](Builder& in, const Values& carried) {
+    return in.Less(carried[kRow], in.Constant(kS32, static_cast<double>(batch)));
+  };
+  auto piece = [&](Builder& in, const Values& carried) {
+    Instruction* row = carried[kRow];
+    Instruction* zero = in.Constant(kS32, 0);
+    Instruction* seen = in.DynamicSlice(carried[kObservation], {row, zero, zero, zero},
+                                        {rows, options.rows, options.columns, options.planes});
+    Values inner(carried.begin() + kParameters, carried.end());
+    Builder::Scope network(in, "network");
+    Prediction p = Evaluate(in, options, inner, seen, nullptr);
+    Values next = carried;
+    next[kRow] = in.Add(row, in.Constant(kS32, static_cast<double>(rows)));
+    next[kLogits] = in.DynamicUpdateSlice(carried[kLogits], p.logits, {row, zero});
+    next[kValue] = in.DynamicUpdateSlice(carried[kValue], p.value, {row});
+    return next;
+  };
+  Values end = Loop(b, "network", start, more, piece);
+  return {end[kLogits], end[kValue]};
+}
+
 }  // namespace
 
 std::string_view Name(Precision precision) {
@@ -212,24 +266,16 @@ Prediction Network(Builder& b, const NetworkOptions& options, const Values& para
                    Instruction* observation, Values* largest_inputs) {
   Check(options, parameters, observation);
   Builder::Scope network(b, "network");
-  Reader reader(parameters);
-  Instruction* x = observation;
-  {
-    Builder::Scope scope(b, "stem");
-    x = Relu(b, Conv(b, As(b, StemType(options.precision), x), reader.Take()));
+  const int64_t rows = options.rows_at_once;
+  const int64_t batch = observation->shape->dims[0];
+  if (rows == 0 || rows >= batch || batch % rows != 0 || largest_inputs != nullptr) {
+    return Evaluate(b, options, parameters, observation, largest_inputs);
   }
-  for (int64_t block = 0; block < options.blocks; ++block) {
-    Builder::Scope scope(b, BlockName(block));
-    Layer first = reader.TakeLayer(options.precision);
-    Layer second = reader.TakeLayer(options.precision);
-    Layer layers[] = {first, second};
-    x = Block(b, layers, options, x, largest_inputs);
+  Values converted = parameters;  // once, not for each piece
+  for (Instruction*& x : converted) {
+    if (options.fp8_in_f32 && x->shape->type == kF8) x = b.Convert(x, kF32);
   }
-  Builder::Scope heads(b, "heads");
-  Instruction* h = MeanOverBoard(b, x);
-  Instruction* logits = MatMul(b, h, reader.Take());
-  Instruction* value = b.Tanh(MatMul(b, h, reader.Take()));
-  return {logits, b.Reshape(value, {value->shape->dims[0]})};
+  return EvaluateInPieces(b, options, converted, observation);
 }
 
 }  // namespace eightfold::selfplay

@@ -39,6 +39,9 @@ struct NetworkOptions {
   // multiplied in f32. XLA's CPU compiler would convert to FP8 and back, slower than the
   // convolution itself; of this it makes one kernel. Parameters are the same.
   bool fp8_in_f32 = false;
+  // Evaluates a batch in a loop over pieces of so many rows, if it consists of such: on CPUs pieces
+  // that stay in the cache can be faster. 0: all at once.
+  int64_t rows_at_once = 0;
 };
 
 struct ParameterInfo {

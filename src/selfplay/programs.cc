@@ -18,6 +18,10 @@ constexpr auto kS32 = PrimitiveType::kS32;
 // Far below what a network says, and not so far that sums with it overflow.
 constexpr double kIllegalLogit = -1e9;
 
+// With 64 boards the activations between two convolutions of a narrow network stay in a core's
+// cache: a fifth faster than 256 boards at once with 32 channels, and not slower with 64.
+constexpr int64_t kRowsInCache = 64;
+
 // Moves of BuildThreeCopies after the search.
 constexpr double kMovesAfter = 4;
 
@@ -72,6 +76,12 @@ PolicyMove AddPolicyMove(Builder& b, const ProgramOptions& options) {
 
 }  // namespace
 
+ProgramOptions ForCpu(ProgramOptions options) {
+  options.fp8_in_f32 = true;
+  options.rows_at_once = kRowsInCache;
+  return options;
+}
+
 NetworkOptions NetworkOf(const ProgramOptions& options) {
   const GameInfo& info = options.game->info();
   return {.rows = info.rows,
@@ -81,7 +91,8 @@ NetworkOptions NetworkOf(const ProgramOptions& options) {
           .width = options.width,
           .blocks = options.blocks,
           .precision = options.precision,
-          .fp8_in_f32 = options.fp8_in_f32};
+          .fp8_in_f32 = options.fp8_in_f32,
+          .rows_at_once = options.rows_at_once};
 }
 
 Model GameModel(const ProgramOptions& options, const Values& parameters) {

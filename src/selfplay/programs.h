@@ -18,10 +18,15 @@ struct ProgramOptions {
   int64_t width = 128;
   int64_t blocks = 10;
   Precision precision = Precision::kFp8;
-  bool fp8_in_f32 = false;  // see NetworkOptions
+  bool fp8_in_f32 = false;   // see NetworkOptions
+  int64_t rows_at_once = 0;  // see NetworkOptions
   int64_t simulations = 16;
   bool root_in_loop = false;  // see SearchOptions
 };
+
+// The same programs made for XLA's CPU compiler: same parameters and arguments, same results up to
+// the order of sums.
+ProgramOptions ForCpu(ProgramOptions options);
 
 // The network for the game.
 NetworkOptions NetworkOf(const ProgramOptions& options);

@@ -78,6 +78,15 @@ class Census(unittest.TestCase):
     def test_root_in_loop_needs_no_fix(self):
         self.assertEqual(by_computation(self.reports["move", "root_in_loop"]), [(17, 20)])
 
+    def test_the_first_of_a_block_returns_fp8(self):
+        for case in self.CASES:
+            with self.subTest(case):
+                outputs = collections.Counter(
+                    kernel["output"].split("[")[0] for kernel in self.reports[case]["kernels"]
+                    if kernel["family"] == "convolution" and kernel["runs_in"] == ["f8e4m3fn"] * 2)
+                half = self.CASES[case][0] // 2
+                self.assertEqual(outputs, {"f8e4m3fn": half, "f32": half})
+
     def test_convolutions_have_names(self):
         names = [kernel["op_name"] for kernel in self.reports["forward",]["kernels"] if kernel["family"] == "convolution"]
         layers = [f"network/block{block}/conv{layer}" for block in range(10) for layer in range(2)]

@@ -136,11 +136,10 @@ def main():
             given = in_precision(p, precision)
             want = [np.asarray(r) for r in jitted(given, observation, precision)]
             got = load(width, blocks, precision)([*arguments(given, precision), observation])
-            if precision == "fp8":  # the same numbers by arithmetic of f32
-                in_f32 = load(width, blocks, precision, "forward", "fp8_in_f32")
-                logits, _ = in_f32([*arguments(given, precision), observation])
-                print("  in f32:", distance(logits, got[0]))
-                assert distance(logits, got[0]) <= AGREE["f32"]
+            for more in (["in_pieces"], ["fp8_in_f32"], ["fp8_in_f32", "in_pieces"]):  # the same network
+                other = load(width, blocks, precision, "forward", *more)([*arguments(given, precision), observation])
+                assert distance(other[0], got[0]) <= AGREE[precision], more
+                assert np.abs(other[1] - got[1]).max() <= AGREE[precision], more
             assert [r.shape for r in got] == [r.shape for r in want]
             agree, lost = distance(got[0], want[0]), distance(got[0], exact[0])
             print(f"width {width}, {blocks} blocks, {precision}: {agree:.2g} from jax.numpy, {lost:.2g} from f32")

@@ -1,6 +1,6 @@
 // Writes a program of selfplay/programs.h as a HloModuleProto to standard output:
 // program_driver forward|calibration|two|move|three GAME PRECISION BATCH WIDTH BLOCKS SIMULATIONS
-// [root_in_loop] [fp8_in_f32]
+// [root_in_loop] [fp8_in_f32] [in_pieces]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -43,6 +43,7 @@ int Run(const std::vector<std::string>& arguments) {
   for (size_t i = 7; i < arguments.size(); ++i) {
     if (arguments[i] == "root_in_loop") options.root_in_loop = true;
     if (arguments[i] == "fp8_in_f32") options.fp8_in_f32 = true;
+    if (arguments[i] == "in_pieces") options.rows_at_once = 2;
   }
   bool known = false;
   for (Precision precision : {Precision::kF32, Precision::kBf16, Precision::kFp8}) {

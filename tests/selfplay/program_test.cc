@@ -113,19 +113,25 @@ struct Case {
   std::string game;
   Precision precision;
   bool root_in_loop;
+  bool for_cpu = false;
 };
 
 class PolicyMoveTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PolicyMoveTest, PlaysLegalMovesToTheEnd) {
   const Game& game = *FindGame(GetParam().game);
-  Player player({.game = &game,
-                 .batch = kBatch,
-                 .width = 16,
-                 .blocks = 2,
-                 .precision = GetParam().precision,
-                 .simulations = 8,
-                 .root_in_loop = GetParam().root_in_loop});
+  ProgramOptions options{.game = &game,
+                         .batch = kBatch,
+                         .width = 16,
+                         .blocks = 2,
+                         .precision = GetParam().precision,
+                         .simulations = 8,
+                         .root_in_loop = GetParam().root_in_loop};
+  if (GetParam().for_cpu) {
+    options = ForCpu(options);
+    options.rows_at_once = kBatch / 2;
+  }
+  Player player(options);
   pjrt::LoadedExecutable step = CompileStep(game);
   pjrt::Buffer state = Upload(PrimitiveType::kU64, {kBatch, Game::kWords}, Starts(game));
   std::vector<Board> boards(kBatch, Board::Start(game.info().name).value());
@@ -158,10 +164,12 @@ INSTANTIATE_TEST_SUITE_P(Programs, PolicyMoveTest,
                          ::testing::Values(Case{"tictactoe", Precision::kF32, false},
                                            Case{"connect4", Precision::kBf16, false},
                                            Case{"othello6", Precision::kFp8, false},
-                                           Case{"tictactoe", Precision::kFp8, true}),
+                                           Case{"tictactoe", Precision::kFp8, true},
+                                           Case{"connect4", Precision::kFp8, false, true}),
                          [](const auto& test) {
                            return test.param.game + "_" + std::string(Name(test.param.precision)) +
-                                  (test.param.root_in_loop ? "_root_in_loop" : "");
+                                  (test.param.root_in_loop ? "_root_in_loop" : "") +
+                                  (test.param.for_cpu ? "_for_cpu" : "");
                          });
 
 // Each number that f8e4m3fn has from 0 to 448, and the middle of each and the next.
