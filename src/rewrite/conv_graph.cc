@@ -6,7 +6,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <vector>
 
 #include "rewrite/cudnn_plans.h"
@@ -53,7 +52,9 @@ bool IsControlFlow(hlo::Opcode opcode) {
 // can be.
 std::vector<char> Embedded(const hlo::Module& module) {
   std::vector<char> embedded(module.computations.size());
-  for (const hlo::Computation* caller : hlo::CalleesFirst(module) | std::views::reverse) {
+  std::vector<hlo::Computation*> callers_first = hlo::CalleesFirst(module);
+  std::ranges::reverse(callers_first);
+  for (const hlo::Computation* caller : callers_first) {
     for (const Instruction* i : caller->instructions) {
       if (embedded[caller->index] == 0 && IsControlFlow(i->opcode)) continue;
       for (const hlo::Computation* called : i->called) embedded[called->index] = 1;

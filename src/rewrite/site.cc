@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -105,8 +105,9 @@ bool NumbersFit(const Instruction& call, std::span<const Shape* const> shapes) {
   auto fit = [](const Shape& shape, int64_t batch, int64_t feature, std::vector<int64_t> all) {
     all.insert(all.end(), {batch, feature});
     std::ranges::sort(all);
-    return shape.IsArray() &&
-           std::ranges::equal(all, std::views::iota(size_t{0}, shape.dims.size()));
+    std::vector<int64_t> each(shape.dims.size());
+    std::iota(each.begin(), each.end(), 0);
+    return shape.IsArray() && all == each;
   };
   return numbers.ok &&
          fit(*shapes[0], numbers.input_batch, numbers.input_feature, numbers.input_spatial) &&
