@@ -237,6 +237,11 @@ bool AbsorbLeakyRelu(Capture& capture, Level& level, Instruction& user) {
       !capture.MayTake(*zero) || !capture.MayTake(*slope)) {
     return false;
   }
+  // Where α is above 1, max(α · min(v, 0), v) is v itself for negative v. XLA does not look.
+  if (!capture.exact() && !(match::OneValue(*slope) <= 1.)) {
+    capture.Refuse(user, "its slope is above 1, for which a maximum is no leaky ReLU");
+    return false;
+  }
   OpGraph& graph = capture.graph();
   if (graph.Contains(*compare) || graph.Contains(*multiply) || graph.Contains(*select)) {
     return true;

@@ -134,6 +134,17 @@ TEST_F(Absorbing, LeakyRelu) {
   Check({body, "1:[f32]conv();", "x w", "some of its 3 uses"});
 }
 
+// max(2 · min(v, 0), v) is v for a negative v, and not 2 · v. XLA absorbs it all the same.
+TEST_F(Absorbing, NotLeakyReluWhoseSlopeIsAboveOne) {
+  std::string body =
+      "  p = pred[2,6,6,16] compare(c, b0), direction=GT\n"
+      "  slope = f32[] constant(2)\n  bl = $T broadcast(slope), dimensions={}\n"
+      "  e = $T multiply(c, bl)\n  ROOT y = $T select(p, c, e)\n";
+  Check({body, "1:[f32]conv();", "x w", "slope is above 1"});
+  Check({body, "1:[f32]conv();2:[f32]min(1);3:[f32]scale(2);4:[f32]max(3,1);", "x w b0 slope", ""},
+        Extent::kAll);
+}
+
 TEST_F(Absorbing, SaturatingConversion) {
   Check({"  d = $T clamp(lo, c, hi)\n  ROOT y = f8e4m3fn[2,6,6,16] convert(d)\n",
          "1:[f8e4m3fn]conv();", "x w", ""});

@@ -89,12 +89,12 @@ void Compare(const hlo::Module& before, const hlo::Module& after, const Argument
 
 // `gain`: by how much what follows the convolution makes a difference larger. Scales and what is
 // divided by are in [0.1, 2].
-void Check(const std::string& body, size_t ops, double gain = 1) {
+void Check(const std::string& body, size_t ops, double gain = 1, Extent extent = Extent::kAll) {
   SCOPED_TRACE(body);
   constexpr double kProducts = 9 * 16;  // of WithPrelude's filter
   const std::string text = WithPrelude(body);
   auto before = Parse(text), after = Parse(text);
-  ConvGraphResult result = Rewrite(*after, Options(Extent::kAll));
+  ConvGraphResult result = Rewrite(*after, Options(extent));
   ASSERT_FALSE(result.rewritten.empty());
   EXPECT_EQ(result.rewritten[0].ops.size(), ops);
   Must(Expand(*after));
@@ -132,6 +132,15 @@ TEST(NumbersTest, EachOperation) {
             "  e = $T multiply(c, bl)\n  ROOT y = $T select(p, c, e)\n",
         3);
   Check(conv + "  d = $T clamp(lo, c, hi)\n  ROOT y = f8e4m3fn[2,6,6,16] convert(d)\n", 1);
+}
+
+// What cuDNN would compute for it in one call is another function.
+TEST(NumbersTest, SlopeAboveOne) {
+  Check(std::string(kConv) +
+            "  p = pred[2,6,6,16] compare(c, b0), direction=GT\n"
+            "  slope = f32[] constant(2)\n  bl = $T broadcast(slope), dimensions={}\n"
+            "  e = $T multiply(c, bl)\n  ROOT y = $T select(p, c, e)\n",
+        0, 2, Extent::kPlanned);
 }
 
 TEST(NumbersTest, AWholeLayer) {
