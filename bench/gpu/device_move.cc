@@ -15,6 +15,7 @@
 #include <optional>
 #include <random>
 
+#include "../must.h"
 #include "base/source.h"
 #include "fix/fix_pass.h"
 #include "hlo/proto/proto.h"
@@ -30,15 +31,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using hlo::PrimitiveType;
-
-template <class T>
-T Must(Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "{}\n", result.error().Format());
-    std::exit(static_cast<int>(result.error().exit_code));
-  }
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
 
 // Weights of a few per cent, scales of one eighth, boards of zeros and ones: the same for each
 // program, whatever type it wants them in.

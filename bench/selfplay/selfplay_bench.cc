@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../must.h"
 #include "base/source.h"
 #include "hlo/proto/proto.h"
 #include "hlo/verifier.h"
@@ -42,15 +43,6 @@ using hlo::PrimitiveType;
 constexpr auto kF32 = PrimitiveType::kF32;
 constexpr int64_t kSide = 6;
 constexpr int64_t kCells = kSide * kSide;
-
-template <class T>
-T Must(Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "{}\n", result.error().Format());
-    std::exit(static_cast<int>(result.error().exit_code));
-  }
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
 
 // The stand-in game: any of 36 cells takes a stone, then the sides swap.
 NetworkOptions StandInNetwork(const ProgramOptions& options) {

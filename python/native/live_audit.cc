@@ -16,7 +16,6 @@
 #include "census/census.h"
 #include "diagnose/diagnose.h"
 #include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
 #include "report/json.h"
 #include "report/table.h"
 #include "report/wording.h"
@@ -33,13 +32,6 @@ std::string NameOf(std::string_view module) {
   constexpr protozero::pbf_tag_type kName = 1;
   protozero::pbf_reader reader(module.data(), module.size());
   return reader.next(kName) ? reader.get_string() : "";
-}
-
-Result<std::unique_ptr<hlo::Module>> Read(std::string bytes, const std::string& name) {
-  EF_TRY(std::unique_ptr<hlo::Module> module,
-         hlo::ReadProto(Source::FromBytes(name, std::move(bytes))));
-  EF_CHECK_OK(hlo::Verify(*module));
-  return module;
 }
 
 std::string FileName(const std::string& module) {
@@ -82,22 +74,18 @@ class Auditor {
     std::optional<std::string> before_bytes = Take(name);
     if (!before_bytes) return {};
     EF_TRY(std::unique_ptr<hlo::Module> before,
-           Read(*std::move(before_bytes), name + " (before scheduling)"));
-    EF_TRY(std::unique_ptr<hlo::Module> after, Read(std::string(module), name + " (scheduled)"));
+           hlo::ReadVerifiedProto(*std::move(before_bytes), name + " (before scheduling)"));
+    EF_TRY(std::unique_ptr<hlo::Module> after,
+           hlo::ReadVerifiedProto(std::string(module), name + " (scheduled)"));
     report::Section section;
     section.input = name;
     section.census = census::TakeCensus(std::move(before), std::move(after));
     if (section.census.kernels.empty()) return {};
     diagnose::Setting setting;
-    auto part = [](int64_t number) { return static_cast<int>(number); };
-    const auto& version = plugin_.version.parts;
-    setting.plugin_version = {part(version[0]), part(version[1]), part(version[2])};
+    setting.plugin_version = plugin_.version.Release();
     if (gpu_) {
-      setting.compute_capability = {part(gpu_->compute_capability_major),
-                                    part(gpu_->compute_capability_minor)};
-      if (const auto& cudnn = gpu_->cudnn_version; cudnn[0] != 0) {
-        setting.cudnn_version = {part(cudnn[0]), part(cudnn[1]), part(cudnn[2])};
-      }
+      setting.compute_capability = gpu_->ComputeCapability();
+      if (gpu_->cudnn_version[0] != 0) setting.cudnn_version = gpu_->CudnnVersion();
       section.target = {gpu_->name, gpu_->title, gpu_->Architecture()};
     }
     section.findings = diagnose::Diagnose(section.census, setting);

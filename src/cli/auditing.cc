@@ -14,7 +14,6 @@
 #include "cli/verb.h"
 #include "diagnose/diagnose.h"
 #include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
 #include "report/json.h"
 #include "report/table.h"
 
@@ -25,21 +24,10 @@ using ModulePtr = std::shared_ptr<const hlo::Module>;
 
 constexpr char kTritonOff[] = "--xla_gpu_enable_triton_gemm=false";
 
-std::array<int, 3> FirstThree(const target::PluginVersion& version) {
-  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
-          static_cast<int>(version.parts[2])};
-}
-
 diagnose::Setting SettingOf(const Compiler& compiler) {
-  const target::Gpu& gpu = compiler.gpu;
-  diagnose::Setting setting;
-  setting.plugin_version = FirstThree(compiler.plugin.version);
-  setting.compute_capability = {static_cast<int>(gpu.compute_capability_major),
-                                static_cast<int>(gpu.compute_capability_minor)};
-  setting.cudnn_version = {static_cast<int>(gpu.cudnn_version[0]),
-                           static_cast<int>(gpu.cudnn_version[1]),
-                           static_cast<int>(gpu.cudnn_version[2])};
-  return setting;
+  return {.plugin_version = compiler.plugin.version.Release(),
+          .compute_capability = compiler.gpu.ComputeCapability(),
+          .cudnn_version = compiler.gpu.CudnnVersion()};
 }
 
 // The candidate without Triton; null when that does not compile (scaled-dot is such a case): then
@@ -49,7 +37,7 @@ ModulePtr CompileWithoutTriton(Prepared& prepared, const CompileFlags& flags) {
   auto result = CompileWithProgress(prepared, flags);
   prepared.request.xla_flags.pop_back();
   if (!result) return nullptr;
-  auto module = ReadProduced(std::move(result->after), prepared.request.program_name);
+  auto module = hlo::ReadVerifiedProto(std::move(result->after), prepared.request.program_name);
   return module ? ModulePtr(*std::move(module)) : nullptr;
 }
 
@@ -64,9 +52,9 @@ Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags&
   std::string before_bytes = result.partitioned.empty() ? result.before : result.partitioned;
   if (fixing && !fixing->original.empty()) before_bytes = std::move(fixing->original);
   EF_TRY(std::unique_ptr<hlo::Module> before,
-         ReadProduced(std::move(before_bytes), name + " (before optimization)"));
+         hlo::ReadVerifiedProto(std::move(before_bytes), name + " (before optimization)"));
   EF_TRY(std::unique_ptr<hlo::Module> after,
-         ReadProduced(std::move(result.after), name + " (compiled)"));
+         hlo::ReadVerifiedProto(std::move(result.after), name + " (compiled)"));
   after->num_partitions = prepared.request.num_partitions;
   after->replica_count = prepared.request.num_replicas;
 

@@ -30,7 +30,8 @@ Result<ExitCode> Run(const Options& options) {
     EF_CHECK_OK(WriteFile(options.out, result.after));
   } else {
     EF_TRY(std::unique_ptr<hlo::Module> module,
-           ReadProduced(std::move(result.after), prepared.request.program_name + " (compiled)"));
+           hlo::ReadVerifiedProto(std::move(result.after),
+                                  prepared.request.program_name + " (compiled)"));
     EF_CHECK_OK(WriteModule(*module, form, options.out));
   }
   if (!fixing) return ExitCode::kClean;

@@ -12,7 +12,6 @@
 #include "cli/terminal.h"
 #include "hlo/proto/proto.h"
 #include "hlo/sharding.h"
-#include "hlo/verifier.h"
 
 namespace eightfold::cli {
 namespace {
@@ -88,8 +87,8 @@ Result<void> CheckPartitions(const Input& input, const Prepared& prepared) {
 }  // namespace
 
 hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version) {
-  return {static_cast<int>(version.parts[0]), static_cast<int>(version.parts[1]),
-          static_cast<int>(version.parts[2])};
+  const auto [major, minor, patch] = version.Release();
+  return {major, minor, patch};
 }
 
 Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const CompileFlags& flags,
@@ -149,13 +148,6 @@ Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
   progress.Close();
   if (flags.verbose) fmt::print(stderr, "{}", log);
   return result;
-}
-
-Result<std::unique_ptr<hlo::Module>> ReadProduced(std::string bytes, std::string name) {
-  EF_TRY(std::unique_ptr<hlo::Module> module,
-         hlo::ReadProto(Source::FromBytes(std::move(name), std::move(bytes))));
-  EF_CHECK_OK(hlo::Verify(*module));
-  return module;
 }
 
 }  // namespace eightfold::cli

@@ -39,9 +39,6 @@ hlo::ProtoTarget ProtoTargetOf(const target::PluginVersion& version);
 Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
                                                 const CompileFlags& flags);
 
-// A module that the compiler produced, as an IR, verified. `name` is what messages call it.
-Result<std::unique_ptr<hlo::Module>> ReadProduced(std::string bytes, std::string name);
-
 }  // namespace eightfold::cli
 
 #endif  // EIGHTFOLD_CLI_COMPILING_H_

@@ -35,7 +35,7 @@ Result<void> RewriteProgram(Prepared& prepared, const rewrite::ConvGraphOptions&
   EF_CHECK_OK(RefusePartitioned(prepared));
   EF_TRY(fixing.original, ProgramAsHlo(prepared, flags));
   EF_TRY(std::unique_ptr<hlo::Module> module,
-         ReadProduced(fixing.original, prepared.request.program_name));
+         hlo::ReadVerifiedProto(fixing.original, prepared.request.program_name));
   rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options);
   fixing.report = {std::move(result.rewritten), std::move(result.near_misses)};
   if (!result.changed) return {};

@@ -64,7 +64,7 @@ bool DemotedWithoutPlan(const Kernel& kernel, const Facts& facts) {
 }
 
 bool GraphCallWithoutPlan(const Kernel& kernel, const Facts& facts) {
-  return kernel.target() == "__cudnn$convForwardGraph" && census::IsF8(kernel.runs_in) &&
+  return kernel.backend == Backend::kCudnnGraph && census::IsF8(kernel.runs_in) &&
          LacksPlan(kernel, kernel.runs_in[0], kernel.runs_in[1], facts);
 }
 

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "base/source.h"
 #include "fix/stack_frames.h"
 #include "hlo/proto/proto.h"
 #include "hlo/verifier.h"
@@ -50,8 +49,7 @@ class FixPass : public pjrt::Pass {
 
   Result<std::optional<std::string>> Run(std::string_view bytes) override {
     EF_TRY(std::unique_ptr<hlo::Module> module,
-           hlo::ReadProto(Source::FromBytes("the module being compiled", std::string(bytes))));
-    EF_CHECK_OK(hlo::Verify(*module));
+           hlo::ReadVerifiedProto(std::string(bytes), "the module being compiled"));
     rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options_);
     std::optional<std::string> rewritten;
     if (result.changed) {
@@ -76,14 +74,6 @@ class FixPass : public pjrt::Pass {
   FixReport report_;
 };
 
-template <size_t kParts, class Numbers>
-std::array<int, kParts> FirstParts(const Numbers& numbers) {
-  std::array<int, kParts> parts{};
-  std::transform(numbers.begin(), numbers.begin() + kParts, parts.begin(),
-                 [](auto number) { return static_cast<int>(number); });
-  return parts;
-}
-
 }  // namespace
 
 Way WayFor(const target::PluginVersion& version) {
@@ -93,10 +83,10 @@ Way WayFor(const target::PluginVersion& version) {
 
 rewrite::ConvGraphOptions OptionsForProgram(const target::Gpu& gpu, rewrite::Extent extent) {
   return {.extent = extent,
-          .compute_capability = {static_cast<int>(gpu.compute_capability_major),
-                                 static_cast<int>(gpu.compute_capability_minor)},
-          .cudnn_version = FirstParts<3>(gpu.cudnn_version),
-          .cuda_version = FirstParts<2>(gpu.runtime_version)};
+          .compute_capability = gpu.ComputeCapability(),
+          .cudnn_version = gpu.CudnnVersion(),
+          .cuda_version = {static_cast<int>(gpu.runtime_version[0]),
+                           static_cast<int>(gpu.runtime_version[1])}};
 }
 
 std::optional<rewrite::ConvGraphOptions> OptionsFor(const target::PluginVersion& version,

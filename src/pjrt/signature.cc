@@ -6,7 +6,6 @@
 
 #include "hlo/proto/detect.h"
 #include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
 
 namespace eightfold::pjrt {
 namespace {
@@ -80,8 +79,7 @@ Result<Signature> ReadSignature(std::string_view program) {
   if (hlo::DetectProto(program) != hlo::ProtoKind::kModule) {
     return Fail("the program is not a serialized HloModuleProto");
   }
-  EF_TRY(auto module, hlo::ReadProto(Source::FromBytes("the program", std::string(program))));
-  EF_CHECK_OK(hlo::Verify(*module));
+  EF_TRY(auto module, hlo::ReadVerifiedProto(std::string(program), "the program"));
   return SignatureOf(*module);
 }
 

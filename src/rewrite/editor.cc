@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rewrite/cudnn_calls.h"
+
 namespace eightfold::rewrite {
 
 using hlo::Opcode;
@@ -106,8 +108,7 @@ bool Editor::CanRemove(const Instruction& i) const {
     case Opcode::kSelect:
       return true;
     case Opcode::kCustomCall:
-      return i.custom_call_target() == "__cudnn$convForward" ||
-             i.custom_call_target() == "__cudnn$convForwardGraph";
+      return i.custom_call_target() == kForwardTarget || i.custom_call_target() == kGraphTarget;
     default:
       return false;  // left to XLA, which knows what has an effect
   }

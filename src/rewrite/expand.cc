@@ -13,9 +13,9 @@
 #include "hlo/builder.h"
 #include "hlo/infer_shape.h"
 #include "hlo/literal.h"
+#include "rewrite/cudnn_calls.h"
 #include "rewrite/editor.h"
 #include "rewrite/graph_text.h"
-#include "rewrite/site.h"
 
 namespace eightfold::rewrite {
 namespace {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "rewrite/cudnn_calls.h"
+
 namespace eightfold::rewrite {
 namespace {
 

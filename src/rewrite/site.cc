@@ -9,6 +9,7 @@
 
 #include "hlo/views.h"
 #include "rewrite/conv_kind.h"
+#include "rewrite/cudnn_calls.h"
 #include "rewrite/match.h"
 
 namespace eightfold::rewrite {

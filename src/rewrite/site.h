@@ -3,14 +3,10 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "rewrite/editor.h"
 
 namespace eightfold::rewrite {
-
-inline constexpr std::string_view kForwardTarget = "__cudnn$convForward";
-inline constexpr std::string_view kGraphTarget = "__cudnn$convForwardGraph";
 
 // An operand of a convolution that is FP8: bare, converted, or converted and scaled.
 struct Fp8Operand {

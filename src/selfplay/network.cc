@@ -20,7 +20,6 @@ constexpr auto kF32 = PrimitiveType::kF32;
 constexpr auto kBF16 = PrimitiveType::kBF16;
 constexpr auto kF8 = PrimitiveType::kF8E4M3FN;
 constexpr auto kS32 = PrimitiveType::kS32;
-constexpr double kLargestF8 = 448;
 
 constexpr int kLayers = 2;  // of a block
 

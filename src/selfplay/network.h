@@ -19,6 +19,8 @@
 // Precision says what is multiplied. All the rest is f32, but convolutions of bf16 return bf16.
 namespace eightfold::selfplay {
 
+inline constexpr float kLargestF8 = 448;  // that f8e4m3fn has
+
 enum class Precision {
   kF32,
   kBf16,  // convolutions of bf16

@@ -67,7 +67,7 @@ float LargestMagnitude(std::span<const float> values) {
 }
 
 // Numbers up to `largest` / this are numbers up to 448. Any scale will do for zeros.
-float ScaleFor(float largest) { return largest > 0 ? largest / 448 : 1; }
+float ScaleFor(float largest) { return largest > 0 ? largest / kLargestF8 : 1; }
 
 float LargestInput(std::span<const float> all, size_t convolution) {
   return all.size() == 1 ? all[0] : all[convolution];
@@ -147,7 +147,8 @@ Parameters ToPrecision(const NetworkOptions& options, const Parameters& f32,
       std::vector<float> values = Floats(given.at(info.name));
       if (info.type == PrimitiveType::kF8E4M3FN) {
         weight_scale = ScaleFor(LargestMagnitude(values));
-        for (float& value : values) value = std::clamp(value / weight_scale, -448.F, 448.F);
+        for (float& value : values)
+          value = std::clamp(value / weight_scale, -kLargestF8, kLargestF8);
       }
       parameters.push_back(Make(info, values));
     }

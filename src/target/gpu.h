@@ -57,6 +57,15 @@ struct Gpu {
   std::string extra_device_fields;  // inside gpu_device_info
   std::string extra_fields;         // beside it
 
+  // {12, 0} for sm_120.
+  std::array<int, 2> ComputeCapability() const {
+    return {static_cast<int>(compute_capability_major), static_cast<int>(compute_capability_minor)};
+  }
+  // {9, 10, 0}; all 0: not said.
+  std::array<int, 3> CudnnVersion() const {
+    return {static_cast<int>(cudnn_version[0]), static_cast<int>(cudnn_version[1]),
+            static_cast<int>(cudnn_version[2])};
+  }
   // FP8 tensor cores came with compute capability 8.9.
   bool HasFp8() const {
     return compute_capability_major > 8 ||

@@ -16,6 +16,11 @@ struct PluginVersion {
 
   auto operator<=>(const PluginVersion&) const = default;
 
+  // Without the fourth part: {0, 12, 0}.
+  std::array<int, 3> Release() const {
+    return {static_cast<int>(parts[0]), static_cast<int>(parts[1]), static_cast<int>(parts[2])};
+  }
+
   // The numbers at the front of `text`; all zero when it does not start with a digit.
   static PluginVersion Parse(std::string_view text);
   // At least three parts: "0.10.2", "0.12.0.1".

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "hlo/builder.h"
-#include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
+#include "print_proto.h"
 
 namespace eightfold::hlo {
 namespace {
@@ -143,16 +142,7 @@ int Run() {
   Program program;
   program.module.name = "built";
   program.module.entry = program.Main();
-  if (auto verdict = Verify(program.module); !verdict) {
-    std::fprintf(stderr, "%s\n", verdict.error().Format().c_str());
-    return 1;
-  }
-  auto proto = WriteProto(program.module);
-  if (!proto) {
-    std::fprintf(stderr, "%s\n", proto.error().Format().c_str());
-    return 1;
-  }
-  return std::fwrite(proto->data(), 1, proto->size(), stdout) == proto->size() ? 0 : 1;
+  return PrintProto(program.module);
 }
 
 }  // namespace

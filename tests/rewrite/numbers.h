@@ -1,8 +1,6 @@
 #ifndef EIGHTFOLD_TESTS_REWRITE_NUMBERS_H_
 #define EIGHTFOLD_TESTS_REWRITE_NUMBERS_H_
 
-#include <stdlib.h>
-
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -10,31 +8,16 @@
 #include <vector>
 
 #include "base/float_types.h"
+#include "cpu.h"
 #include "hlo/literal.h"
 #include "hlo/proto/proto.h"
 #include "pjrt/buffer.h"
-#include "pjrt/client.h"
 #include "pjrt/execute.h"
-#include "pjrt/fetch.h"
 
 // Running modules on random inputs, by XLA on this machine's CPU.
 namespace eightfold::rewrite {
 
 using hlo::PrimitiveType;
-
-template <class T>
-T Must(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().Format());
-  return *std::move(result);
-}
-
-inline const pjrt::Client& Cpu() {
-  static const pjrt::Client client = [] {
-    setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
-    return Must(pjrt::Client::Create(Must(pjrt::FetchCpuPlugin(nullptr)), pjrt::Platform::kCpu));
-  }();
-  return client;
-}
 
 enum class Inputs {
   kExact,     // small integers, scales that are powers of two

@@ -3,9 +3,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "../hlo/print_proto.h"
 #include "hlo/builder.h"
-#include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
 #include "selfplay/ops.h"
 #include "selfplay/rng.h"
 
@@ -92,16 +91,7 @@ int Run() {
   AddRandom(b, key, results);
   AddSamples(b, key, results);
   module.entry = b.Build(b.Tuple(results));
-  if (auto verdict = hlo::Verify(module); !verdict) {
-    std::fprintf(stderr, "%s\n", verdict.error().Format().c_str());
-    return 1;
-  }
-  auto proto = hlo::WriteProto(module);
-  if (!proto) {
-    std::fprintf(stderr, "%s\n", proto.error().Format().c_str());
-    return 1;
-  }
-  return std::fwrite(proto->data(), 1, proto->size(), stdout) == proto->size() ? 0 : 1;
+  return hlo::PrintProto(module);
 }
 
 }  // namespace

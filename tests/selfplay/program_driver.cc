@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
+#include "../hlo/print_proto.h"
 #include "selfplay/programs.h"
 
 namespace eightfold::selfplay {
@@ -53,16 +52,7 @@ int Run(const std::vector<std::string>& arguments) {
   }
   hlo::Module module;
   if (!known || options.game == nullptr || !Build(module, arguments[0], options)) return 2;
-  if (auto verdict = hlo::Verify(module); !verdict) {
-    std::fprintf(stderr, "%s\n", verdict.error().Format().c_str());
-    return 1;
-  }
-  auto proto = hlo::WriteProto(module);
-  if (!proto) {
-    std::fprintf(stderr, "%s\n", proto.error().Format().c_str());
-    return 1;
-  }
-  return std::fwrite(proto->data(), 1, proto->size(), stdout) == proto->size() ? 0 : 1;
+  return hlo::PrintProto(module);
 }
 
 }  // namespace

@@ -10,8 +10,7 @@
 #include <map>
 #include <string>
 
-#include "hlo/proto/proto.h"
-#include "hlo/verifier.h"
+#include "../hlo/print_proto.h"
 #include "selfplay/ops.h"
 #include "selfplay/search.h"
 
@@ -157,16 +156,7 @@ int Run(int argc, char** argv) {
   Builder b(module, "main");
   SearchResult r = Build(b, settings);
   module.entry = b.Build(b.Tuple({r.action, r.action_weights, r.value, r.visit_counts, r.qvalues}));
-  if (auto verdict = hlo::Verify(module); !verdict) {
-    std::fprintf(stderr, "%s\n", verdict.error().Format().c_str());
-    return 1;
-  }
-  auto proto = hlo::WriteProto(module);
-  if (!proto) {
-    std::fprintf(stderr, "%s\n", proto.error().Format().c_str());
-    return 1;
-  }
-  return std::fwrite(proto->data(), 1, proto->size(), stdout) == proto->size() ? 0 : 1;
+  return hlo::PrintProto(module);
 }
 
 }  // namespace

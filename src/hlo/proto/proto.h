@@ -27,6 +27,9 @@ enum class IdScheme {
 // hlo/verifier.h.
 Result<std::unique_ptr<Module>> ReadProto(std::shared_ptr<const Source> source);
 
+// The same of bytes that messages call `name`, and verified.
+Result<std::unique_ptr<Module>> ReadVerifiedProto(std::string bytes, std::string name);
+
 // The version of jaxlib or of a PJRT plugin that is to load a proto.
 struct ProtoTarget {
   int major = 0;

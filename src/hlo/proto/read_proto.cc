@@ -9,6 +9,7 @@
 #include "hlo/proto/id_table.h"
 #include "hlo/proto/proto.h"
 #include "hlo/proto/read_instruction.h"
+#include "hlo/verifier.h"
 #include "hlo/wire.h"
 
 namespace eightfold::hlo {
@@ -351,6 +352,13 @@ void Reader::CheckSchedule() {
 
 Result<std::unique_ptr<Module>> ReadProto(std::shared_ptr<const Source> source) {
   return Reader(std::move(source)).Run();
+}
+
+Result<std::unique_ptr<Module>> ReadVerifiedProto(std::string bytes, std::string name) {
+  EF_TRY(std::unique_ptr<Module> module,
+         ReadProto(Source::FromBytes(std::move(name), std::move(bytes))));
+  EF_CHECK_OK(Verify(*module));
+  return module;
 }
 
 }  // namespace eightfold::hlo

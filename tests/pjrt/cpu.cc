@@ -6,7 +6,7 @@
 #include "hlo/verifier.h"
 #include "pjrt/fetch.h"
 
-namespace eightfold::selfplay {
+namespace eightfold {
 
 const pjrt::Client& Cpu() {
   static const pjrt::Client client = [] {
@@ -25,4 +25,4 @@ pjrt::LoadedExecutable CompileForCpu(const hlo::Module& module) {
   return Must(pjrt::LoadedExecutable::Compile(Cpu(), Must(hlo::WriteProto(module))));
 }
 
-}  // namespace eightfold::selfplay
+}  // namespace eightfold

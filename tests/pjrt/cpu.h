@@ -1,5 +1,5 @@
-#ifndef EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
-#define EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
+#ifndef EIGHTFOLD_TESTS_PJRT_CPU_H_
+#define EIGHTFOLD_TESTS_PJRT_CPU_H_
 
 #include <stdexcept>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "pjrt/execute.h"
 
 // Running modules on this machine's CPU, for tests.
-namespace eightfold::selfplay {
+namespace eightfold {
 
 // The value, or an exception with the error's text: a test has nothing to do without it.
 template <class T>
@@ -23,6 +23,6 @@ const pjrt::Client& Cpu();
 // Verifies and compiles `module`.
 pjrt::LoadedExecutable CompileForCpu(const hlo::Module& module);
 
-}  // namespace eightfold::selfplay
+}  // namespace eightfold
 
-#endif  // EIGHTFOLD_TESTS_SELFPLAY_CPU_H_
+#endif  // EIGHTFOLD_TESTS_PJRT_CPU_H_
