@@ -75,12 +75,19 @@ Result<report::Section> AuditByCompiling(const Input& input, const CompileFlags&
   return section;
 }
 
-report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr module) {
+report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr module,
+                                const CompileFlags& flags) {
   report::Section section;
   section.input = std::move(name);
   section.compiled = module->is_scheduled;
   section.census = census::TakeCensus(std::move(before), std::move(module));
   section.findings = diagnose::Diagnose(section.census, {});
+  bool says_how =
+      !flags.target.empty() || !flags.plugin.empty() || flags.partitions != 0 || !flags.fix.empty();
+  if (says_how && section.compiled) {
+    section.notes.emplace_back(
+        "already compiled: --target, --plugin, --partitions and --fix play no part");
+  }
   return section;
 }
 
@@ -95,7 +102,7 @@ Result<report::Report> AuditDirectory(const AuditOptions& options) {
       EF_TRY(Input before_input, OpenInput(dumped.before));
       EF_TRY(before, LoadModule(before_input));
     }
-    return AuditAsItStands(dumped.after, std::move(before), std::move(after));
+    return AuditAsItStands(dumped.after, std::move(before), std::move(after), options.flags);
   };
   EF_TRY(AuditedDumps audited, AuditDumps(options.program, !options.flags.quiet, audit));
   report.sections = std::move(audited.sections);
@@ -119,16 +126,11 @@ Result<report::Section> AuditRead(const AuditOptions& options, std::string name,
     EF_TRY(Input input, OpenInput(options.before));
     EF_TRY(before, LoadModule(input));
   }
-  report::Section section = AuditAsItStands(std::move(name), std::move(before), std::move(module));
+  report::Section section =
+      AuditAsItStands(std::move(name), std::move(before), std::move(module), options.flags);
   if (!options.before.empty() && AllUnmatched(section.census)) {
     return Fail(fmt::format("no kernel of {} is found in {}", options.program, options.before),
                 "--before names the program that the module was compiled from");
-  }
-  bool says_how = !options.flags.target.empty() || !options.flags.plugin.empty() ||
-                  options.flags.partitions != 0 || !options.flags.fix.empty();
-  if (says_how && section.compiled) {
-    section.notes.emplace_back(
-        "already compiled: --target, --plugin, --partitions and --fix play no part");
   }
   return section;
 }

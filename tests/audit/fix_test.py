@@ -161,6 +161,18 @@ class Flags(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("exclude each other", done.stderr)
 
+    def test_what_is_compiled_already_says_that_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled, dump = pathlib.Path(folder) / "compiled.pb", pathlib.Path(folder) / "dump"
+            done = run("compile", program("repro"), "-o", compiled, "--target", "rtx5070", "--plugin", "0.10.2",
+                       "--dump", dump)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for path in (compiled, dump):
+                with self.subTest(path=path.name):
+                    done = run("audit", path, "--fix", "--fail-on", "never")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("already compiled", done.stdout)
+
     def test_stablehlo_is_fixed_by_compiling(self):
         done = run("fix", program("repro.mlir"), "-", "--target", "rtx5070")
         self.assertEqual(done.returncode, 2)
