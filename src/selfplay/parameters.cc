@@ -20,8 +20,6 @@ using hlo::PrimitiveType;
 
 namespace {
 
-constexpr auto kF32 = PrimitiveType::kF32;
-
 NetworkOptions InF32(NetworkOptions options) {
   options.precision = Precision::kF32;
   return options;
