@@ -66,7 +66,11 @@ def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None
 
 
 def _interruptible(call: Callable[[], T]) -> T:
-    """What `call` returns or raises. Ctrl-C is heard meanwhile, and leaves the call to end by itself."""
+    """What `call` returns or raises. Ctrl-C is heard meanwhile, and leaves the call to end by itself.
+
+    Waits in short pieces: a signal that another thread receives, or that comes just before a wait begins, is
+    handled only when this thread wakes up.
+    """
     if threading.current_thread() is not threading.main_thread():
         return call()
     future: concurrent.futures.Future[T] = concurrent.futures.Future()
@@ -78,6 +82,8 @@ def _interruptible(call: Callable[[], T]) -> T:
             future.set_exception(error)
 
     threading.Thread(target=run, name="eightfold", daemon=True).start()
+    while not future.done():
+        concurrent.futures.wait([future], timeout=0.1)
     return future.result()
 
 

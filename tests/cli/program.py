@@ -24,7 +24,7 @@ class ProgramTest(unittest.TestCase):
                        if name not in ("EIGHTFOLD_TARGET", "EIGHTFOLD_PLUGIN", "XLA_FLAGS")}
         environment.update(env or {})
         done = subprocess.run([EIGHTFOLD, *map(str, arguments)], cwd=self.folder, input=stdin,
-                              capture_output=True, env=environment)
+                              capture_output=True, env=environment, timeout=600)
         done.stderr = done.stderr.decode()
         self.assertEqual(done.returncode, exit_code, done.stderr)
         return done

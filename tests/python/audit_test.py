@@ -179,13 +179,15 @@ class Interrupt(PythonTest):
         worker = self.folder / "worker"
         worker.write_text("#!/bin/sh\ntouch started\nread forever <&3\n")
         worker.chmod(0o755)
+        # Python leaves SIGINT ignored where it was started so, as background jobs of scripts are.
         code = """
 import os, pathlib, signal, threading, time
 import eightfold
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def press():
     while not pathlib.Path("started").exists(): time.sleep(.01)
     os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=press).start()
+threading.Thread(target=press, daemon=True).start()
 try:
     eightfold.audit(pathlib.Path(os.environ["DATA"], "programs/repro.pb"), target="h100", plugin="0.10.2")
 except KeyboardInterrupt:
