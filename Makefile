@@ -1,13 +1,13 @@
 # The commands a person types. Each does its own set-up; scripts/ holds what is longer than a line.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test lint format fuzz bench differential golden install clean
+.PHONY: help bootstrap build demo test lint format fuzz bench bench-selfplay differential golden install clean
 
 PREFIX ?= /usr/local
 DEMO := tests/data/programs/move.pb
 DEMO_PLUGIN := 0.10.2
 
 help:      ## list these commands
-	@awk -F':.*## ' '/^[a-z]+:.*## /{ printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{ printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bootstrap: ## install what packages.txt lists and this machine lacks (for building)
 	@scripts/bootstrap
@@ -40,6 +40,12 @@ bench:     ## measure and print what bench/RESULTS.md records
 	@cmake --preset bench
 	@cmake --build --preset bench
 	bench/run build-bench
+
+bench-selfplay: ## a policy move on this CPU against mctx: about an hour
+	@scripts/bootstrap --test
+	@cmake --preset bench
+	@cmake --build --preset bench --target selfplay_bench
+	build/venv/bin/python bench/selfplay/run build-bench
 
 differential: ## 10,000 random modules, our FP8 rewrite against stock's: minutes to an hour
 	@scripts/differential 10000

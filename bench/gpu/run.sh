@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# One policy move on a GPU: bf16, FP8 as the stock plugin compiles it, FP8 with the fix. Two steps,
-# since the machine with the GPU may have nothing but a driver, CUDA 13's libraries and JAX:
+# Self-play on a GPU: bf16, FP8 as the stock plugin compiles it, FP8 with the fix. First the policy
+# move of tests/data/programs, whose answers are compared, too; then the programs that Eightfold
+# builds, network alone and move, for 256 and 1024 games; then whole games. Two steps, since the
+# machine with the GPU may have nothing but a driver, CUDA 13's libraries and JAX:
 #   bench/gpu/run.sh prepare            where Eightfold builds: puts what it needs into bench/gpu/carry
 #   bench/gpu/run.sh [TARGET] [RUNS]    on the GPU machine (h200, 20): under 8 minutes; JSON on stdout
-#   bench/gpu/run.sh --cpu              the same without a GPU, as far as it goes
+#   bench/gpu/run.sh --cpu              the same without a GPU, as far as it goes, with a small network
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 carry=bench/gpu/carry
@@ -11,13 +13,13 @@ export TF_CPP_MIN_LOG_LEVEL=3  # the plugin's own chatter
 
 prepare() {
   cmake --preset bench >/dev/null
-  cmake --build --preset bench --target device_move -- --quiet
+  cmake --build --preset bench --target device_move --target eightfold -- --quiet
   rm -rf "$carry"
   mkdir -p "$carry"
-  cp build-bench/device_move tests/data/programs/move.pb tests/data/programs/move_bf16.pb "$carry"
+  cp build-bench/device_move build-bench/eightfold tests/data/programs/move.pb tests/data/programs/move_bf16.pb "$carry"
   # The libraries that a bare machine may lack.
-  ldd build-bench/device_move | awk '$3 ~ /libfmt/ { print $3 }' | xargs -I{} cp -L {} "$carry"
-  strip "$carry/device_move"
+  ldd build-bench/device_move build-bench/eightfold | awk '$3 ~ /libfmt/ { print $3 }' | xargs -I{} cp -L {} "$carry"
+  strip "$carry/device_move" "$carry/eightfold"
   du -sh "$carry"
 }
 
@@ -35,12 +37,40 @@ raise SystemExit("no jax_plugins/xla_cuda*/xla_cuda_plugin.so is installed")
 PY
 }
 
+# all PLATFORM PLUGIN TARGET RUNS GAMES BATCHES SELFPLAY_FLAGS…: one JSON object. What fails is null, and says why
+# on standard error.
+all() {
+  local platform=$1 plugin=$2 target=$3 runs=$4 games=$5 batches=$6 what batch fix=() games_folder
+  shift 6
+  [[ $platform == cuda ]] && fix=(--fix)
+  games_folder=$(mktemp -d)
+  trap 'rm -rf "$games_folder"' RETURN
+  printf '{"policy_move":\n'
+  "$carry/device_move" "$platform" "$plugin" "$target" "$carry" "$runs" || echo null
+  for what in forward move; do
+    for batch in $batches; do
+      printf ',"%s_%s":\n' "$what" "$batch"
+      "$carry/eightfold" bench "$what" --device "$platform" --target "$target" --batch "$batch" --runs "$runs" \
+        --precision bf16,fp8 --format json "$@" || echo null
+    done
+  done
+  printf ',"play":\n'
+  "$carry/eightfold" play --device "$platform" --target "$target" --games "$games" --batch "${batches%% *}" --format json \
+    "${fix[@]}" --out "$games_folder/games" "$@" || echo null
+  printf '}\n'
+}
+
 case "${1:-}" in
   prepare) prepare ;;
-  --cpu) "$carry/device_move" cpu cpu h200 "$carry" "${2:-1}" ;;
+  --cpu)
+    export LD_LIBRARY_PATH="$PWD/$carry${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    all cpu cpu h200 "${2:-1}" 8 "8" --width 16 --blocks 1
+    ;;
   *)
     { read -r plugin; read -r libraries; } < <(find_plugin)
     export LD_LIBRARY_PATH="$PWD/$carry:$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    timeout 480 "$carry/device_move" cuda "$plugin" "${1:-h200}" "$carry" "${2:-20}"
+    export carry
+    export -f all
+    timeout 480 bash -c 'all "$@"' all cuda "$plugin" "${1:-h200}" "${2:-20}" 512 "256 1024" --plugin "$plugin"
     ;;
 esac

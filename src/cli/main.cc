@@ -33,6 +33,8 @@ int Main(int argc, char** argv) {
   RegisterCompile(app, command);
   RegisterFix(app, command);
   RegisterConvert(app, command);
+  RegisterPlay(app, command);
+  RegisterBench(app, command);
   RegisterTargets(app, command);
   RegisterPlugins(app, command);
 

@@ -21,10 +21,12 @@ struct Command {
 // Each verb has one file, named after it, that defines this one function: it adds the subcommand
 // with its options. To add a verb, declare it here and list it in main.cc.
 void RegisterAudit(CLI::App& app, Command& command);
+void RegisterBench(CLI::App& app, Command& command);
 void RegisterCensus(CLI::App& app, Command& command);
 void RegisterCompile(CLI::App& app, Command& command);
 void RegisterConvert(CLI::App& app, Command& command);
 void RegisterFix(CLI::App& app, Command& command);
+void RegisterPlay(CLI::App& app, Command& command);
 void RegisterTargets(CLI::App& app, Command& command);
 void RegisterPlugins(CLI::App& app, Command& command);
 

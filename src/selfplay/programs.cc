@@ -150,6 +150,15 @@ void BuildPolicyMove(hlo::Module& module, const ProgramOptions& options) {
   module.entry = b.Build(b.Tuple({r.action, r.action_weights, r.value}));
 }
 
+void BuildStep(hlo::Module& module, const ProgramOptions& options) {
+  module.name = "step";
+  Builder b(module, "main");
+  Instruction* state =
+      b.Parameter(0, b.Array(PrimitiveType::kU64, {options.batch, Game::kWords}), "state");
+  Instruction* action = b.Parameter(1, b.Array(kS32, {options.batch}), "action");
+  module.entry = b.Build(b.Tuple({options.game->Step(b, state, action)}));
+}
+
 void BuildThreeCopies(hlo::Module& module, const ProgramOptions& options) {
   module.name = "three_copies";
   Builder b(module, "main");

@@ -9,7 +9,7 @@
 #include "selfplay/search.h"
 
 // The programs of self-play. The first parameters of each are those of the network, in the order of
-// NetworkParameters; results are tuples.
+// NetworkParameters, unless it says otherwise; results are tuples.
 namespace eightfold::selfplay {
 
 struct ProgramOptions {
@@ -47,8 +47,10 @@ void BuildTwoForwards(hlo::Module& module, const ProgramOptions& options);
 // (…, key u32[2], state u64[B,3]) -> action s32[B], weights f32[B,A], value of the root f32[B]:
 // Gumbel MuZero, its noise drawn from the key. Games that are over get action 0.
 void BuildPolicyMove(hlo::Module& module, const ProgramOptions& options);
-// The same, and then the sum of the values f32[B] that the network alone sees in four moves after
-// it: the network in three computations.
+// (state u64[B,3], action s32[B]) -> the state after it u64[B,3]. Takes no parameters of a network.
+void BuildStep(hlo::Module& module, const ProgramOptions& options);
+// As the policy move, and then the sum of the values f32[B] that the network alone sees in four
+// moves after it: the network in three computations.
 void BuildThreeCopies(hlo::Module& module, const ProgramOptions& options);
 
 }  // namespace eightfold::selfplay

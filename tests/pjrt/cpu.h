@@ -2,6 +2,7 @@
 #define EIGHTFOLD_TESTS_PJRT_CPU_H_
 
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "base/result.h"
@@ -15,7 +16,7 @@ namespace eightfold {
 template <class T>
 T Must(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().Format());
-  return *std::move(result);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
 // The CPU plugin of the cache, fetched first when it is not there.
