@@ -72,9 +72,9 @@ class Actor {
     std::vector<float> weights, values;
     std::vector<uint64_t> states;
   };
-  Actor(Options options, pjrt::Client client, pjrt::LoadedExecutable move,
+  Actor(const Options& options, pjrt::Client client, pjrt::LoadedExecutable move,
         pjrt::LoadedExecutable step, const Board& start)
-      : options_(std::move(options)),
+      : options_(options),
         client_(std::move(client)),
         move_(std::move(move)),
         step_(std::move(step)),
