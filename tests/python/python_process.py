@@ -17,7 +17,7 @@ EXAMPLE = pathlib.Path(os.environ["EXAMPLE"])
 JAX_VERSION = "0.10.2"
 
 # A test that hangs says where.
-faulthandler.dump_traceback_later(800, exit=True)
+faulthandler.dump_traceback_later(500)
 
 # What XLA itself says on a machine without a GPU.
 _NOISE = re.compile(r"cudart_stub|absl::InitializeLog")
@@ -59,7 +59,7 @@ class PythonTest(unittest.TestCase):
         environment["DATA"] = str(DATA)
         environment.update(env or {})
         done = subprocess.run([sys.executable, *map(str, arguments)], cwd=self.folder, text=True,
-                              capture_output=True, env=environment, timeout=600)
+                              capture_output=True, env=environment, timeout=400)
         done.stderr = "\n".join(line for line in done.stderr.splitlines() if not _NOISE.search(line))
         self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
         return done
