@@ -52,6 +52,7 @@ Result<std::shared_ptr<const Source>> Source::Open(const std::string& path) {
     EF_TRY(std::string bytes, ReadAll(STDIN_FILENO, "standard input"));
     return FromBytes("<stdin>", std::move(bytes));
   }
+  if (path.empty()) return Fail("the name of the file to read is empty");
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ENOENT) return Fail("no such file: " + path, SuggestPath(path));
@@ -109,6 +110,7 @@ Result<void> WriteAll(int fd, std::string_view bytes, const std::string& path) {
 
 Result<void> WriteFile(const std::string& path, std::string_view bytes) {
   if (path == "-") return WriteAll(STDOUT_FILENO, bytes, "standard output");
+  if (path.empty()) return Fail("the name of the file to write is empty");
   std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return Fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));

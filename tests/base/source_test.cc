@@ -80,6 +80,11 @@ TEST_F(SourceTest, AMissingFileNamesANearOne) {
   EXPECT_EQ(Source::Open(Path("zzz")).error().next, "");
 }
 
+TEST_F(SourceTest, AnEmptyNameIsSaidToBeEmpty) {
+  EXPECT_EQ(Source::Open("").error().what, "the name of the file to read is empty");
+  EXPECT_EQ(WriteFile("", "bytes").error().what, "the name of the file to write is empty");
+}
+
 TEST_F(SourceTest, ADirectoryIsAnError) {
   auto source = Source::Open(folder_.string());
   ASSERT_FALSE(source.has_value());

@@ -25,5 +25,14 @@ TEST(FormOf, OtherNamesAreAnErrorWithAdvice) {
   EXPECT_THAT(form.error().Format(), ::testing::HasSubstr(".pb for a proto"));
 }
 
+TEST(FormOf, AnEmptyNameIsSaidToBeEmpty) {
+  auto form = FormOf("", OutputForm::kText);
+  ASSERT_FALSE(form);
+  EXPECT_EQ(form.error().exit_code, ExitCode::kInput);
+  EXPECT_EQ(form.error().Format(),
+            "error: the name of the file to write is empty\n"
+            "  end it with .pb for a proto, with .hlo or .txt for text");
+}
+
 }  // namespace
 }  // namespace eightfold::cli

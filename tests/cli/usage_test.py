@@ -1,7 +1,7 @@
 import re
 import unittest
 
-from program import ProgramTest
+from program import DATA, ProgramTest
 
 
 class UsageTest(ProgramTest):
@@ -62,6 +62,15 @@ class UsageTest(ProgramTest):
         self.assertIn("OUT is required", self.run_program("convert", "a.pb", exit_code=2).stderr)
         self.assertIn("unexpected argument: c",
                       self.run_program("convert", "a.pb", "b.hlo", "c", exit_code=2).stderr)
+
+    def test_empty_names_of_files(self):
+        for arguments in (("fix", "a.pb", ""), ("compile", "a.pb", "-o", ""),
+                          ("convert", DATA / "programs" / "repro.pb", ""),
+                          ("convert", DATA / "programs" / "repro.pb", "", "--to", "text")):
+            error = self.run_program(*arguments, exit_code=2).stderr
+            self.assertTrue(error.startswith("error: the name of the file to write is empty\n"), error)
+        error = self.run_program("convert", "", "a.pb", exit_code=2).stderr
+        self.assertEqual(error, "error: the name of the file to read is empty\n")
 
     def test_targets_lists_the_catalogue(self):
         table = self.run_program("targets").stdout.decode()
