@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import os
 import pathlib
+import shlex
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from ._report import Report
 
 T = TypeVar("T")
 Fix = bool | Literal["planned", "all"]
+
+MOST_PARTITIONS = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class Program:
 
 
 def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None,
-          plugin: str | os.PathLike[str] | None = None, fix: Fix = False, **kwargs: Any) -> Report:
+          plugin: str | os.PathLike[str] | None = None, partitions: int | None = None, fix: Fix = False,
+          **kwargs: Any) -> Report:
     """What `program` really runs when it is compiled for `target`, and why not what it asks for.
 
     No GPU is needed: the program is lowered for CUDA and compiled by a stock plugin in a process of its
@@ -46,6 +50,8 @@ def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None
       plugin: the compiler: a version of jax-cuda12-pjrt ("0.10.2"; "cuda13-0.10.2" for the other) or
         the path of a plugin library. Default: EIGHTFOLD_PLUGIN, or `plugin` in eightfold.toml, or the
         one that is installed beside JAX, or the newest in the cache.
+      partitions: devices that the program is partitioned over, where it does not say so itself: an HLO
+        proto or StableHLO bytecode with shardings.
       fix: True ("planned") puts back the FP8 convolutions that XLA loses, as `install` does; "all" also
         those that cuDNN may have no plan for.
 
@@ -57,11 +63,13 @@ def audit(program: Any, *args: Any, target: str | os.PathLike[str] | None = None
 
     if fix not in (False, True, "planned", "all"):
         raise InputError(f"fix is {fix!r}; it can be False, True, 'planned' or 'all'")
+    if partitions is not None and not (isinstance(partitions, int) and 1 <= partitions <= MOST_PARTITIONS):
+        raise InputError(f"partitions is {partitions!r}; it can be a number of devices, 1 to {MOST_PARTITIONS}")
     lowered = _program(program, args, kwargs)
     return Report(_interruptible(lambda: _native.audit(
         name=lowered.name, content=lowered.content, path=lowered.path,
         target=_path(target or ""), plugin=_path(plugin or ""),
-        otherwise_plugin=installed_plugin() or "", partitions=lowered.partitions,
+        otherwise_plugin=installed_plugin() or "", partitions=partitions or lowered.partitions,
         fix={False: "", True: "planned"}.get(fix, fix))))
 
 
@@ -140,7 +148,9 @@ def _read(program: Any) -> Program | None:
     if isinstance(program, os.PathLike) or (isinstance(program, str) and "\n" not in program):
         path = _path(program)
         if os.path.isdir(path):
-            raise InputError(f"{path} is a directory; `eightfold audit` takes one, audit() takes a program")
+            raise InputError(f"{path} is a directory, and audit() takes one program\n"
+                             "  hand over one of the modules in it, *after_optimizations.txt or .hlo.pb, or have\n"
+                             f"  all of them audited, each against its program before: eightfold audit {shlex.quote(path)}")
         return Program(path, None, path)
     if isinstance(program, str):
         return Program("program", _utf8(program, "program"))

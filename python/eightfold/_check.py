@@ -12,7 +12,7 @@ from ._report import Kernel, Report, Share, _types
 
 
 def check(program: Any, args: Sequence[Any] = (), *, target: str | os.PathLike[str] | None = None,
-          plugin: str | os.PathLike[str] | None = None, fix: Fix = False) -> Report:
+          plugin: str | os.PathLike[str] | None = None, partitions: int | None = None, fix: Fix = False) -> Report:
     """`audit(program, *args, …)` for tests: the same report, to make assertions about.
 
         def test_runs_in_fp8():
@@ -24,7 +24,7 @@ def check(program: Any, args: Sequence[Any] = (), *, target: str | os.PathLike[s
 
     Raises: what `audit` does.
     """
-    return audit(program, *args, target=target, plugin=plugin, fix=fix)
+    return audit(program, *args, target=target, plugin=plugin, partitions=partitions, fix=fix)
 
 
 def explain(report: Report) -> list[str]:

@@ -59,7 +59,8 @@ Audited Audit(const std::string& name, std::optional<nb::bytes> content, const s
               const std::string& otherwise_plugin, int partitions, const std::string& fix) {
   std::optional<std::string> bytes;
   if (content) bytes.emplace(content->c_str(), content->size());
-  cli::CompileFlags flags{.target = target, .plugin = plugin, .partitions = partitions, .fix = fix};
+  cli::CompileFlags flags{
+      .target = target, .plugin = plugin, .partitions = partitions, .fix = fix, .in_python = true};
   nb::gil_scoped_release release;
   return {std::make_shared<const report::Report>(
       ValueOrThrow(RunAudit(name, std::move(bytes), path, otherwise_plugin, std::move(flags))))};

@@ -85,8 +85,9 @@ report::Section AuditAsItStands(std::string name, ModulePtr before, ModulePtr mo
   bool says_how =
       !flags.target.empty() || !flags.plugin.empty() || flags.partitions != 0 || !flags.fix.empty();
   if (says_how && section.compiled) {
-    section.notes.emplace_back(
-        "already compiled: --target, --plugin, --partitions and --fix play no part");
+    section.notes.push_back(fmt::format("already compiled: {}, {}, {} and {} play no part",
+                                        Spell(flags, "target"), Spell(flags, "plugin"),
+                                        Spell(flags, "partitions"), Spell(flags, "fix")));
   }
   return section;
 }

@@ -64,22 +64,24 @@ bool HoldsShardings(std::string_view bytecode) {
 }
 
 // XLA compiles for one device, without a word, what is sharded over more: the number must be known.
-Result<void> CheckPartitions(const Input& input, const Prepared& prepared) {
+Result<void> CheckPartitions(const Input& input, const Prepared& prepared,
+                             const CompileFlags& flags) {
   const std::string& name = prepared.request.program_name;
   if (prepared.module != nullptr && prepared.request.num_partitions == 1) {
     int64_t devices = hlo::ShardedOver(*prepared.module);
     if (devices > 1) {
-      return Fail(
-          fmt::format("{} is sharded over {} devices, and does not say how many it is for", name,
-                      devices),
-          fmt::format("say --partitions {}, or --partitions 1 to compile the whole for one device",
-                      devices));
+      return Fail(fmt::format("{} is sharded over {} devices, and does not say how many it is for",
+                              name, devices),
+                  fmt::format("say {}, or {} to compile the whole for one device",
+                              Spell(flags, "partitions", std::to_string(devices)),
+                              Spell(flags, "partitions", "1")));
     }
   }
   if (input.kind == InputKind::kStableHloBytecode && HoldsShardings(prepared.request.program)) {
     return Fail(
         fmt::format("{} is sharded, and bytecode is not asked how many devices it is for", name),
-        "say --partitions N, or hand over StableHLO text, which is asked");
+        fmt::format("say {}, or hand over StableHLO text, which is asked",
+                    Spell(flags, "partitions", "N")));
   }
   return {};
 }
@@ -120,7 +122,7 @@ Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const Com
   if (flags.partitions != 0) {
     request.num_partitions = flags.partitions;
   } else if (!options.raw) {
-    EF_CHECK_OK(CheckPartitions(input, prepared));
+    EF_CHECK_OK(CheckPartitions(input, prepared, flags));
   }
   return prepared;
 }

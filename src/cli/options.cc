@@ -37,6 +37,11 @@ Result<Defaults> DefaultsHere() {
 
 }  // namespace
 
+std::string Spell(const CompileFlags& flags, std::string_view option, std::string_view value) {
+  std::string_view dashes = flags.in_python ? "" : "--", equals = flags.in_python ? "=" : " ";
+  return fmt::format("{}{}{}{}", dashes, option, value.empty() ? "" : equals, value);
+}
+
 void AddTargetFlag(CLI::App& verb, CompileFlags& flags) {
   verb.add_option("--target", flags.target,
                   "GPU to compile for: a name that `eightfold targets` lists, or FILE.txtpb")
@@ -79,7 +84,7 @@ Result<std::optional<target::Gpu>> ChosenTarget(const CompileFlags& flags) {
 Result<target::Gpu> ChooseTarget(const CompileFlags& flags) {
   EF_TRY(std::optional<target::Gpu> gpu, ChosenTarget(flags));
   if (!gpu) {
-    return Fail("which GPU? give --target",
+    return Fail("which GPU? give " + Spell(flags, "target"),
                 fmt::format("targets: {}\nor set it once in eightfold.toml: target = \"rtx5070\"",
                             TargetNames()));
   }

@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "pjrt/plugin.h"
@@ -18,10 +19,15 @@ struct CompileFlags {
   int partitions = 0;  // 0: what the program says
   std::string fix;     // "": compile as it is; planned or all: see rewrite::Extent
   double timeout_seconds = 600;
-  double memory_gib = 0;  // 0: four fifths of the machine's memory
-  bool verbose = false;   // print the plugin's log
-  bool quiet = false;     // no progress line
+  double memory_gib = 0;   // 0: four fifths of the machine's memory
+  bool verbose = false;    // print the plugin's log
+  bool quiet = false;      // no progress line
+  bool in_python = false;  // they are the arguments of Python's audit(), and messages name them so
 };
+
+// How a message names an option: "--partitions", and with a value "--partitions 8"; in Python
+// "partitions" and "partitions=8".
+std::string Spell(const CompileFlags& flags, std::string_view option, std::string_view value = {});
 
 void AddTargetFlag(CLI::App& verb, CompileFlags& flags);
 void AddCompileFlags(CLI::App& verb, CompileFlags& flags);  // with --target

@@ -166,11 +166,27 @@ class Errors(unittest.TestCase):
     def test_misuse_is_named(self):
         self.fails(eightfold.InputError, "cannot audit a int", 3)
         self.fails(eightfold.InputError, "takes no arguments", lower(repro, X, W), X)
-        self.fails(eightfold.InputError, "is a directory", DATA)
+        self.fails(eightfold.InputError, "partitions is 0; it can be", repro, X, W, partitions=0)
+        self.fails(eightfold.InputError, "partitions is '8'; it can be", repro, X, W, partitions="8")
         self.fails(eightfold.InputError, "fix is 'some'", repro, X, W, fix="some")
         self.fails(eightfold.InputError, "program is no text: surrogates", "HloModule \udcff\n")
         self.fails(eightfold.InputError, r"'/tmp/\\udcff' is no text: surrogates", "/tmp/\udcff")
         self.fails(eightfold.InputError, r"'\\udcff' is no text: surrogates", repro, X, W, target="\udcff")
+
+    def test_directories_are_refused_with_what_takes_them(self):
+        self.fails(eightfold.InputError,
+                   rf"^{re.escape(str(DATA))} is a directory, and audit\(\) takes one program\n  hand over one of the "
+                   rf"modules in it, [^$]*: eightfold audit {re.escape(str(DATA))}$", DATA)
+
+    def test_sharded_programs_are_asked_for_their_devices_as_python_spells_it(self):
+        sharded = DATA / "programs" / "sharded.pb"
+        self.fails(eightfold.InputError, r"sharded over 8 devices[^$]*\n  say partitions=8, or partitions=1 to", sharded)
+        self.fails(eightfold.InputError, "which GPU. give target\n", repro, X, W, target=None)
+        report = audit(sharded, partitions=8)
+        self.assertEqual(report.to_dict()["module"]["num_partitions"], 8)
+        # The module of data/programs/sharded.py: 64 images of 6×6×128, a 3×3 window, 128 output channels.
+        self.assertEqual(report.totals.flops, 2 * 64 / 8 * 36 * 128 * 128 * 9)
+        self.assertEqual(audit(sharded, partitions=1).totals.flops, 8 * report.totals.flops)
 
 
 class Interrupt(PythonTest):
