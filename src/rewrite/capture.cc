@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "rewrite/epilogues.h"
@@ -12,6 +13,14 @@ namespace {
 
 // No graph that cuDNN has a kernel for is near this; it bounds the recursion and what is copied.
 constexpr size_t kMostOperations = 128;
+
+// What the operations of a graph begin with.
+bool IsArithmetic(hlo::Opcode opcode) {
+  using enum hlo::Opcode;
+  constexpr hlo::Opcode kAll[] = {kAbs,     kAdd,      kClamp,  kDivide,
+                                  kMaximum, kMultiply, kReduce, kSelect};
+  return std::ranges::find(kAll, opcode) != std::end(kAll);
+}
 
 }  // namespace
 
@@ -62,6 +71,13 @@ bool Capture::Absorb(Level& level, Instruction& user) {
   }
   if (depth_ > kMostOperations || now_.graph.nodes().size() > kMostOperations) {
     return Refuse(user, "the graph has grown too large for any kernel"), false;
+  }
+  // A graph's text has no name for the value of a conversion: XLA leaves it out of the operands.
+  if (!exact_ && !now_.graph.Contains(*level.value)) {
+    if (IsArithmetic(user.opcode)) {
+      Refuse(user, "it stands behind a conversion to FP8, with which a graph ends");
+    }
+    return false;
   }
   return std::ranges::any_of(
       Epilogues(), [&](const Epilogue& epilogue) { return epilogue.absorb(*this, level, user); });

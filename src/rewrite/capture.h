@@ -36,8 +36,9 @@ class Capture {
  public:
   // `exact`: as XLA writes it, even where that is not sound: it gives the type of a saturating
   // conversion to the last operation, which may be an amax, and lists external operands in the
-  // order in which they were absorbed even when the operations were reordered since. And it absorbs
-  // an ELU whose parts serve something else, for which the convolution is computed once more.
+  // order in which they were absorbed even when the operations were reordered since. It absorbs
+  // what reads a value beside or behind its conversion to FP8, a leaky ReLU of any slope, and an
+  // ELU whose parts serve something else, for which the convolution is computed once more.
   Capture(const Editor& editor, bool exact) : editor_(editor), exact_(exact) {}
 
   // Of the convolution's result, whose first operations are `moved`: multiplications and divisions

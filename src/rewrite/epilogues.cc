@@ -209,6 +209,13 @@ bool AbsorbSaturatingConversion(Capture& capture, Level& level, Instruction& use
                                             hlo::Name(convert->shape->type))),
            false;
   }
+  // In the call they would; XLA gives it an amax that sees nothing above the type's range.
+  if (!capture.exact() && capture.editor().Users(*level.value).size() > 1) {
+    return capture.Refuse(user,
+                          fmt::format("the value has other uses, which would read it rounded to {}",
+                                      hlo::Name(convert->shape->type))),
+           false;
+  }
   capture.Retype(level, convert->shape->type);
   ++level.absorbed;
   capture.Follow(*convert);

@@ -173,44 +173,81 @@ TEST_F(Absorbing, NotConversionsThatDoNotSaturateInTheTypesRange) {
        "1:[f32]conv();", "x w", ""});
 }
 
+// XLA goes on, with operations that list nothing to read.
+TEST_F(Absorbing, NothingBehindAConversion) {
+  std::string body =
+      "  d = $T clamp(lo, c, hi)\n  q = f8e4m3fn[2,6,6,16] convert(d)\n"
+      "  u = f8e4m3fn[2,6,6,16] parameter(6)\n  ROOT y = f8e4m3fn[2,6,6,16] add(q, u)\n";
+  Check({body, "1:[f8e4m3fn]conv();", "x w", "with which a graph ends"});
+  Check({body, "1:[f8e4m3fn]conv();2:[f8e4m3fn]add();", "x w u", ""}, Extent::kAll);
+  // What moves it or makes it wider again is no loss.
+  Check(
+      {"  d = $T clamp(lo, c, hi)\n  q = f8e4m3fn[2,6,6,16] convert(d)\n"
+       "  ROOT y = $T convert(q)\n",
+       "1:[f8e4m3fn]conv();", "x w", ""});
+}
+
 constexpr std::string_view kQuantize =
     "  k = $T clamp(lo, d, hi)\n  q = f8e4m3fn[2,6,6,16] convert(k)\n";
 constexpr std::string_view kAmax =
     "  ab = $T abs(d)\n  am = f32[] reduce(ab, zero), dimensions={0,1,2,3}, to_apply=max\n";
 constexpr std::string_view kBoth = "  ROOT y = (f8e4m3fn[2,6,6,16], f32[]) tuple(q, am)\n";
 
+// As delayed scaling has it: the largest value, and what is scaled by an earlier one.
 TEST_F(Absorbing, AmaxOfAnAbsoluteValue) {
-  std::string scaled = "  d = $T multiply(c, bs)\n";
-  std::string graph = "1:[f32]conv();2:[f8e4m3fn]scale(1);3:[f32]amax(2);";
-  std::string quantize(kQuantize), amax(kAmax), both(kBoth);
-  Check({scaled + quantize + amax + both, graph, "x w s", ""});
+  std::string amax =
+      "  ab = $T abs(c)\n  am = f32[] reduce(ab, zero), dimensions={0,1,2,3}, to_apply=max\n";
+  std::string quantize = "  d = $T multiply(c, bs)\n" + std::string(kQuantize), both(kBoth);
+  Check(
+      {amax + quantize + both, "1:[f32]conv();2:[f32]amax(1);3:[f8e4m3fn]scale(1);", "x w s", ""});
   EXPECT_EQ(ResultType(), "(f8e4m3fn[2,6,6,16], f32[], u8[0])");
   EXPECT_EQ(Count(*module_, "index=1"), 1);
-  // XLA gives the FP8 type to whatever comes last in the list, here the amax; ours to the value.
-  Check({scaled + amax + quantize + both, graph, "x w s", ""});
+  Check(
+      {quantize + amax + both, "1:[f32]conv();2:[f8e4m3fn]scale(1);3:[f32]amax(1);", "x w s", ""});
+}
+
+// In the call it would be the maximum of what the conversion has cut off at 448.
+TEST_F(Absorbing, NotAnAmaxOfWhatIsConverted) {
+  std::string scaled = "  d = $T multiply(c, bs)\n";
+  std::string quantize(kQuantize), amax(kAmax), both(kBoth);
+  std::string refused = "1:[f32]conv();2:[f32]scale(1);", why = "would read it rounded to f8e4m3fn";
+  Check({scaled + quantize + amax + both, refused, "x w s", why});
+  Check({scaled + amax + quantize + both, refused, "x w s", why});
+  std::string relu =
+      "  r = $T maximum(d, b0)\n"
+      "  am = f32[] reduce(r, zero), dimensions={0,1,2,3}, to_apply=max\n";
+  Check({scaled + relu + quantize + both, refused, "x w s", why});
+  // XLA gives the FP8 type to whatever comes last in the list, perhaps the amax.
+  Check({scaled + quantize + amax + both, "1:[f32]conv();2:[f8e4m3fn]scale(1);3:[f32]amax(2);",
+         "x w s", ""},
+        Extent::kAll);
   Check({scaled + amax + quantize + both, "1:[f32]conv();2:[f32]scale(1);3:[f8e4m3fn]amax(2);",
          "x w s", ""},
         Extent::kAll);
 }
 
+// What is to be converted, r scaled.
+constexpr std::string_view kScaledRelu = "  r = $T maximum(c, b0)\n  d = $T divide(r, bs)\n";
+
 TEST_F(Absorbing, AmaxDirectlyOfARelu) {
-  std::string amax = "  am = f32[] reduce(d, zero), dimensions={0,1,2,3}, to_apply=max\n";
-  Check({"  d = $T maximum(c, b0)\n" + amax + std::string(kQuantize) + std::string(kBoth),
-         "1:[f32]conv();2:[f8e4m3fn]relu(1);3:[f32]amax(2);", "x w", ""});
-  Check({"  d = $T add(c, t)\n" + amax + std::string(kQuantize) + std::string(kBoth),
-         "1:[f32]conv();2:[f32]add(1);", "x w t", "directly of a ReLU"});
+  std::string amax = "  am = f32[] reduce(r, zero), dimensions={0,1,2,3}, to_apply=max\n";
+  std::string scaled(kScaledRelu), rest = amax + std::string(kQuantize) + std::string(kBoth);
+  Check({scaled + rest, "1:[f32]conv();2:[f32]relu(1);3:[f8e4m3fn]invscale(2);4:[f32]amax(2);",
+         "x w s", ""});
+  scaled.replace(scaled.find("maximum(c, b0)"), 14, "add(c, t)");
+  Check({scaled + rest, "1:[f32]conv();2:[f32]add(1);", "x w t", "directly of a ReLU"});
 }
 
 TEST_F(Absorbing, AmaxOnlyOverAllElementsFromAConstantOfAtMostZero) {
-  std::string relu = "  d = $T maximum(c, b0)\n", quantize(kQuantize);
+  std::string relu(kScaledRelu), quantize(kQuantize);
   std::string refused = "1:[f32]conv();2:[f32]relu(1);";
-  Check({relu + quantize + "  am = f32[] reduce(d, six), dimensions={0,1,2,3}, to_apply=max\n" +
+  Check({relu + quantize + "  am = f32[] reduce(r, six), dimensions={0,1,2,3}, to_apply=max\n" +
              std::string(kBoth),
          refused, "x w", "at most 0"});
-  Check({relu + quantize + "  am = f32[] reduce(d, s), dimensions={0,1,2,3}, to_apply=max\n" +
+  Check({relu + quantize + "  am = f32[] reduce(r, s), dimensions={0,1,2,3}, to_apply=max\n" +
              std::string(kBoth),
          refused, "x w", "at most 0"});
-  Check({relu + quantize + "  am = f32[16] reduce(d, zero), dimensions={0,1,2}, to_apply=max\n" +
+  Check({relu + quantize + "  am = f32[16] reduce(r, zero), dimensions={0,1,2}, to_apply=max\n" +
              "  ROOT y = (f8e4m3fn[2,6,6,16], f32[16]) tuple(q, am)\n",
          refused, "x w", "over all elements"});
 }

@@ -143,6 +143,21 @@ TEST(NumbersTest, SlopeAboveOne) {
         0, 2, Extent::kPlanned);
 }
 
+// Values above 448 are among these, which an amax behind the conversion would not see.
+TEST(NumbersTest, AmaxBesideAConversion) {
+  const std::string amax =
+      "  ab = $T abs(d)\n  am = f32[] reduce(ab, zero), dimensions={0,1,2,3}, to_apply=max\n";
+  const std::string quantize =
+      "  k = $T clamp(lo, d, hi)\n  f = f8e4m3fn[2,6,6,16] convert(k)\n"
+      "  ROOT y = (f8e4m3fn[2,6,6,16], f32[]) tuple(f, am)\n";
+  Check(std::string(kConv) + "  d = $T multiply(c, bs)\n" + amax + quantize, 1, 2,
+        Extent::kPlanned);
+  // Before a scale it sees them all.
+  const std::string before = "  ab = $T abs(c)\n" + amax.substr(amax.find("  am"));
+  Check(std::string(kConv) + before + "  d = $T multiply(c, bs)\n" + quantize, 3, 2,
+        Extent::kPlanned);
+}
+
 TEST(NumbersTest, AWholeLayer) {
   Check(std::string(kScaled) +
             "  u = $T add(c, t)\n  r = $T maximum(u, b0)\n"
