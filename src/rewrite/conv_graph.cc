@@ -113,19 +113,36 @@ class Pass {
 
   // Replaces the convolution, or hides it; whether anything changed.
   bool Take(Editor& editor, const Site& site) {
-    std::string no_plan = MissingPlan(*site.conv, site.input.value->shape->type,
-                                      site.filter.value->shape->type, options_.cudnn_version);
-    if (options_.extent != Extent::kAll && !no_plan.empty()) {
-      NearMiss miss = Miss(*site.conv, *site.conv, std::move(no_plan));
-      miss.no_plan = miss.hidden = true;
-      result_.near_misses.push_back(std::move(miss));
+    TypeFinding types = CheckTypes(site);
+    bool all = options_.extent == Extent::kAll;
+    if (types.conflict == TypeConflict::kNoCall ||
+        (types.conflict == TypeConflict::kInteger && !all)) {
+      if (options_.extent == Extent::kHideOnly) return false;
+      result_.near_misses.push_back(Miss(*site.conv, *types.at, std::move(types.condition)));
+      return false;
+    }
+    if (std::optional<NearMiss> miss = all ? std::nullopt : WhyHidden(site, types)) {
+      result_.near_misses.push_back(*std::move(miss));
       Hide(editor, site);
       return true;
     }
     if (options_.extent == Extent::kHideOnly) return false;
-    Replaced replaced = ReplaceByGraphCall(editor, site, options_.extent == Extent::kAll);
+    Replaced replaced = ReplaceByGraphCall(editor, site, all);
     Report(site, replaced);
     return true;
+  }
+
+  // Nothing when the call has a plan and computes what the convolution asks for.
+  std::optional<NearMiss> WhyHidden(const Site& site, const TypeFinding& types) const {
+    const Instruction& conv = *site.conv;
+    std::string no_plan = MissingPlan(conv, site.input.value->shape->type,
+                                      site.filter.value->shape->type, options_.cudnn_version);
+    if (types.conflict == TypeConflict::kNone && no_plan.empty()) return std::nullopt;
+    NearMiss miss = types.conflict == TypeConflict::kNone ? Miss(conv, conv, std::move(no_plan))
+                                                          : Miss(conv, *types.at, types.condition);
+    miss.no_plan = types.conflict == TypeConflict::kNone;
+    miss.hidden = true;
+    return miss;
   }
 
   void Report(const Site& site, const Replaced& replaced) {

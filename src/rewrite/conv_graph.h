@@ -11,9 +11,9 @@ namespace eightfold::rewrite {
 
 // Which convolutions to take.
 enum class Extent {
-  kHideOnly,  // none; only hide from XLA's own pass those that cuDNN has no plan for
-  kPlanned,   // those that cuDNN has a plan for; hide the others
-  kAll,       // all, hide none
+  kHideOnly,  // none; only hide from XLA's own pass those that kPlanned hides
+  kPlanned,   // those that cuDNN has a plan for and computes as asked; hide the others
+  kAll,       // all that XLA's pass takes, hide none
 };
 
 struct ConvGraphOptions {

@@ -137,6 +137,27 @@ std::string Obstacle(const Editor& editor, const Instruction& result, const Inst
   return {};
 }
 
+// Of the type that an operand is converted to, or that the result has.
+TypeConflict ConflictOf(hlo::PrimitiveType type, bool is_result) {
+  using enum hlo::PrimitiveType;
+  constexpr int kNarrowestTaken = 8;  // bits of the integers that XLA makes calls of
+  if (type == kF32 || type == kBF16 || type == kF16) return TypeConflict::kNone;
+  if (is_result && (type == kF8E4M3FN || type == kF8E5M2)) return TypeConflict::kNone;
+  if (type == kF64) return TypeConflict::kInexact;
+  if (hlo::IsIntegral(type) && hlo::BitWidth(type) >= kNarrowestTaken) {
+    return TypeConflict::kInteger;
+  }
+  return TypeConflict::kNoCall;
+}
+
+std::string_view WhyConflict(TypeConflict conflict, hlo::PrimitiveType type) {
+  if (conflict == TypeConflict::kInexact) return "and graph calls add in f32";
+  if (conflict == TypeConflict::kInteger) {
+    return "which is not a float; hidden from XLA's own rewriter it would not compile";
+  }
+  return hlo::IsFloating(type) ? "which graph calls do not have" : "which is not a float";
+}
+
 }  // namespace
 
 std::optional<Fp8Operand> MatchFp8Operand(Instruction& operand) {
@@ -153,6 +174,23 @@ std::optional<Fp8Operand> MatchFp8Operand(Instruction& operand) {
   found.divides = true;
   if (Op(Opcode::kDivide, converted, scale)(&operand)) return found;
   return std::nullopt;
+}
+
+TypeFinding CheckTypes(const Site& site) {
+  const std::pair<std::string_view, const Instruction*> parts[] = {
+      {"input is converted to", site.input.wide},
+      {"filter is converted to", site.filter.wide},
+      {"result is", site.result}};
+  TypeFinding worst;
+  for (auto [what, at] : parts) {
+    if (at == nullptr) continue;
+    TypeConflict conflict = ConflictOf(at->shape->type, at == site.result);
+    if (conflict <= worst.conflict) continue;
+    worst = {conflict, at,
+             fmt::format("the {} {}, {}", what, hlo::Name(at->shape->type),
+                         WhyConflict(conflict, at->shape->type))};
+  }
+  return worst;
 }
 
 bool IsConvolution(const Instruction& i) {

@@ -36,6 +36,21 @@ struct Finding {
 // Looks at `i`: a site when it is the result of a forward convolution on two FP8 operands that
 // nothing else keeps from being replaced. Everything but convolutions gives an empty finding.
 Finding FindSite(const Editor& editor, Instruction& i);
+// What a call would do to a convolution that asks for another type: it multiplies FP8 values as
+// they are and adds in f32.
+enum class TypeConflict {
+  kNone,
+  kInexact,  // f64. XLA makes a call of it; hidden, it runs as it is
+  kInteger,  // XLA makes a call of it, where fractions count; hidden, it would not even compile
+  kNoCall,   // neither XLA nor anyone makes a call of it
+};
+struct TypeFinding {
+  TypeConflict conflict = TypeConflict::kNone;
+  const Instruction* at = nullptr;
+  std::string condition;
+};
+// The worst that the types of operands and result lead to.
+TypeFinding CheckTypes(const Site& site);
 // Whether `i` is what FindSite looks at: for finding out cheaply that there is nothing to do.
 bool IsConvolution(const Instruction& i);
 

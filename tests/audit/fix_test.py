@@ -110,6 +110,62 @@ class Fix(unittest.TestCase):
         self.assertIn("fix: 40 FP8 convolutions rewritten in 2 computations", done.stdout)
 
 
+# One FP8 convolution in a branch, computed in f32, and one behind it in $T.
+IN_ANOTHER_TYPE = """HloModule m
+yes {
+  p = (f8e4m3fn[2,6,6,16], f8e4m3fn[3,3,16,16]) parameter(0)
+  x = f8e4m3fn[2,6,6,16] get-tuple-element(p), index=0
+  w = f8e4m3fn[3,3,16,16] get-tuple-element(p), index=1
+  c = f32[2,6,6,16] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT n = f32[2,6,6,16] negate(c)
+}
+no {
+  p = (f8e4m3fn[2,6,6,16], f8e4m3fn[3,3,16,16]) parameter(0)
+  x = f8e4m3fn[2,6,6,16] get-tuple-element(p), index=0
+  ROOT c = f32[2,6,6,16] convert(x)
+}
+ENTRY main {
+  which = pred[] parameter(0)
+  x = f8e4m3fn[2,6,6,16] parameter(1)
+  w = f8e4m3fn[3,3,16,16] parameter(2)
+  t = (f8e4m3fn[2,6,6,16], f8e4m3fn[3,3,16,16]) tuple(x, w)
+  y = f32[2,6,6,16] conditional(which, t, t), true_computation=yes, false_computation=no
+  cx = $T[2,6,6,16] convert(x)
+  cw = $T[3,3,16,16] convert(w)
+  c = $T[2,6,6,16] convolution(cx, cw), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  f = f32[2,6,6,16] convert(c)
+  ROOT z = f32[2,6,6,16] add(f, y)
+}
+"""
+
+
+class OtherTypes(unittest.TestCase):
+    """Convolutions of FP8 values that ask for a type in which no call computes."""
+
+    def check(self, wide, option, calls, misses):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "program.hlo"
+            path.write_text(IN_ANOTHER_TYPE.replace("$T", wide))
+            for plugin in ("0.9.2", "0.10.2", "0.12.0.1"):
+                with self.subTest(wide, option=option, plugin=plugin):
+                    report = audit.__wrapped__(str(path), plugin, option)[1]
+                    self.assertEqual(convolution_calls(report), calls)
+                    found = [(miss["hidden"], miss["condition"]) for miss in report["fix"]["near_misses"]]
+                    self.assertEqual(found, misses[plugin])
+
+    def test_f64_is_hidden_from_xla(self):
+        miss = [(True, "the input is converted to f64, and graph calls add in f32")]
+        self.check("f64", "--fix", {"__cudnn$convForwardGraph": 1, "__cudnn$convForward": 1},
+                   collections.defaultdict(lambda: miss))
+        self.check("f64", "--fix=all", {"__cudnn$convForwardGraph": 2}, collections.defaultdict(list))
+
+    def test_integers_which_xla_cannot_compile_otherwise_are_left_to_it(self):
+        miss = [(False, "the input is converted to s32, which is not a float; hidden from XLA's own rewriter it "
+                        "would not compile")]
+        self.check("s32", "--fix", {"__cudnn$convForwardGraph": 2}, {"0.9.2": miss, "0.10.2": miss, "0.12.0.1": []})
+        self.check("s32", "--fix=all", {"__cudnn$convForwardGraph": 2}, collections.defaultdict(list))
+
+
 class Partitioned(unittest.TestCase):
     def test_fixed_behind_the_partitioning(self):
         code, plain = audit("sharded", "0.10.2", "--partitions", "8")
