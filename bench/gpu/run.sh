@@ -40,9 +40,8 @@ PY
 # all PLATFORM PLUGIN TARGET RUNS GAMES BATCHES SELFPLAY_FLAGS…: one JSON object. What fails is null, and says why
 # on standard error.
 all() {
-  local platform=$1 plugin=$2 target=$3 runs=$4 games=$5 batches=$6 what batch fix=() games_folder
-  shift 6
-  [[ $platform == cuda ]] && fix=(--fix)
+  local platform=$1 plugin=$2 target=$3 runs=$4 games=$5 batches=$6 what batch flags=("${@:7}") fix=() games_folder
+  [[ $platform == cuda ]] && flags+=(--target "$target") fix=(--fix)
   games_folder=$(mktemp -d)
   trap 'rm -rf "$games_folder"' RETURN
   printf '{"policy_move":\n'
@@ -50,13 +49,13 @@ all() {
   for what in forward move; do
     for batch in $batches; do
       printf ',"%s_%s":\n' "$what" "$batch"
-      "$carry/eightfold" bench "$what" --device "$platform" --target "$target" --batch "$batch" --runs "$runs" \
-        --precision bf16,fp8 --format json "$@" || echo null
+      "$carry/eightfold" bench "$what" --device "$platform" --batch "$batch" --runs "$runs" \
+        --precision bf16,fp8 --format json "${flags[@]}" || echo null
     done
   done
   printf ',"play":\n'
-  "$carry/eightfold" play --device "$platform" --target "$target" --games "$games" --batch "${batches%% *}" --format json \
-    "${fix[@]}" --out "$games_folder/games" "$@" || echo null
+  "$carry/eightfold" play --device "$platform" --games "$games" --batch "${batches%% *}" --format json \
+    "${fix[@]}" --out "$games_folder/games" "${flags[@]}" || echo null
   printf '}\n'
 }
 

@@ -73,7 +73,8 @@ Result<void> AppendInputs(What what, const selfplay::ProgramOptions& program, ui
   }
   EF_TRY(pjrt::Buffer key,
          pjrt::Buffer::FromHost(client, {PrimitiveType::kU32, {2}},
-                                std::vector<uint32_t>{0, static_cast<uint32_t>(seed)}));
+                                std::vector<uint32_t>{static_cast<uint32_t>(seed >> 32),
+                                                      static_cast<uint32_t>(seed)}));
   std::vector<uint64_t> starts;
   for (int64_t i = 0; i < program.batch; ++i) {
     starts.insert(starts.end(), {info.start[0], info.start[1], 0});
@@ -103,8 +104,7 @@ Result<Contender> Prepare(const Options& options, const SelfplayDevice& device, 
 }
 
 Result<std::vector<Contender>> PrepareAll(const Options& options, const SelfplayDevice& device) {
-  Progress progress("compiling", !options.flags.compile.quiet);
-  progress.Update(-1);
+  Waiting waiting("compiling", !options.flags.compile.quiet);
   std::vector<Contender> contenders;
   for (Precision precision : options.precisions) {
     EF_TRY(Contender contender, Prepare(options, device, precision, /*fixed=*/false));
@@ -166,7 +166,7 @@ void PrintJson(const Options& options, const SelfplayDevice& device,
   json["runs"] = options.runs;
   json["warm_ups"] = kWarmUps;
   json["rows"] = std::move(rows);
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", DumpJson(json));
 }
 
 void PrintTable(const Options& options, const SelfplayDevice& device,
@@ -208,7 +208,10 @@ Result<ExitCode> Run(Options options) {
 void AddPrecisionsFlag(CLI::App& verb, std::vector<Precision>& precisions) {
   auto store = [&precisions](const std::string& words) {
     precisions.clear();
-    for (const std::string& word : CLI::detail::split(words, ',')) {
+    for (size_t at = 0; at <= words.size();) {
+      const size_t end = std::min(words.find(',', at), words.size());
+      const std::string word = words.substr(at, end - at);
+      at = end + 1;
       for (Precision precision : {Precision::kF32, Precision::kBf16, Precision::kFp8}) {
         if (word == Name(precision)) precisions.push_back(precision);
       }

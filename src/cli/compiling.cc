@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <cstdio>
-#include <mutex>
-#include <thread>
 
 #include "cli/terminal.h"
 #include "hlo/proto/proto.h"
@@ -129,25 +126,15 @@ Result<Prepared> Prepare(const Input& input, const Compiler& compiler, const Com
 
 Result<pjrt::CompileResult> CompileWithProgress(const Prepared& prepared,
                                                 const CompileFlags& flags) {
-  Progress progress(fmt::format("compiling {} with {}", prepared.request.program_name,
-                                prepared.request.plugin.Name()),
-                    !flags.quiet);
-  std::mutex mutex;
-  std::condition_variable_any done;
-  std::jthread clock([&](const std::stop_token& stop) {
-    std::unique_lock lock(mutex);
-    while (!done.wait_for(lock, stop, std::chrono::milliseconds(250),
-                          [&] { return stop.stop_requested(); })) {
-      progress.Update(-1);
-    }
-  });
   std::string log;
   pjrt::CompileRequest request = prepared.request;
   request.log = &log;
-  auto result = pjrt::Compile(request);
-  clock.request_stop();
-  clock.join();
-  progress.Close();
+  auto result = [&] {
+    Waiting waiting(
+        fmt::format("compiling {} with {}", request.program_name, request.plugin.Name()),
+        !flags.quiet);
+    return pjrt::Compile(request);
+  }();
   if (flags.verbose) fmt::print(stderr, "{}", log);
   return result;
 }

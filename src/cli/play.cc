@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -32,15 +33,12 @@ volatile sig_atomic_t asked_to_stop = 0;
 void AskToStop(int signal) { asked_to_stop = signal; }
 
 // While it lives, Ctrl-C and SIGTERM end the run after the move and a checkpoint; a second one ends
-// the process at once.
+// the process at once. What was ignored before, as in background jobs of scripts, stays so.
 class StopOnSignals {
  public:
   StopOnSignals() {
-    struct sigaction action {};
-    action.sa_handler = AskToStop;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
+    Catch(SIGINT, interrupt_);
+    Catch(SIGTERM, terminate_);
   }
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;
@@ -50,6 +48,14 @@ class StopOnSignals {
   }
 
  private:
+  static void Catch(int signal, struct sigaction& before) {
+    struct sigaction action {};
+    action.sa_handler = AskToStop;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(signal, &action, &before);
+    if (before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
+  }
+
   struct sigaction interrupt_ {};
   struct sigaction terminate_ {};
 };
@@ -60,7 +66,14 @@ std::string HashOf(const selfplay::Parameters& parameters) {
   return fmt::format("{:016x}", hash);
 }
 
-selfplay::RunSettings SettingsOf(const Options& options, const selfplay::Parameters& parameters) {
+std::string XlaFlags() {
+  const char* flags = std::getenv("XLA_FLAGS");
+  return flags == nullptr || *flags == '\0' ? "none" : flags;
+}
+
+// With what else the numbers depend on: a run does not go on elsewhere.
+selfplay::RunSettings SettingsOf(const Options& options, const SelfplayDevice& device,
+                                 const selfplay::Parameters& parameters) {
   const selfplay::ProgramOptions& program = options.flags.program;
   return {{"game", std::string(program.game->info().name)},
           {"games", fmt::to_string(options.games)},
@@ -72,7 +85,11 @@ selfplay::RunSettings SettingsOf(const Options& options, const selfplay::Paramet
           {"precision", std::string(Name(program.precision))},
           {"root-in-loop", program.root_in_loop ? "yes" : "no"},
           {"seed", fmt::to_string(options.flags.seed)},
-          {"network", HashOf(parameters)}};
+          {"network", HashOf(parameters)},
+          {"device", device.client().device_kind()},
+          {"plugin", device.client().plugin().Name()},
+          {"fix", options.flags.compile.fix.empty() ? "no" : options.flags.compile.fix},
+          {"XLA_FLAGS", XlaFlags()}};
 }
 
 double Rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
@@ -92,7 +109,7 @@ void PrintJson(const Options& options, const SelfplayDevice& device, const RunSu
       {"seconds", summary.seconds},
       {"games_per_second", Rate(games, summary.seconds)},
       {"moves_per_second", Rate(static_cast<double>(summary.moves), summary.seconds)}};
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", DumpJson(json));
 }
 
 std::string Files(int64_t count) { return fmt::format("{} file{}", count, count == 1 ? "" : "s"); }
@@ -111,8 +128,7 @@ void PrintTable(const Options& options, const SelfplayDevice& device, const RunS
 
 Result<selfplay::Actor> MakeActor(const Options& options, const SelfplayDevice& device,
                                   const selfplay::Parameters& parameters) {
-  Progress progress("compiling the policy move", !options.flags.compile.quiet);
-  progress.Update(-1);
+  Waiting waiting("compiling the policy move", !options.flags.compile.quiet);
   const std::string& fix = options.flags.compile.fix;
   auto compile = [&](const std::string& program) {
     if (fix.empty()) return device.Compile(program);
@@ -139,7 +155,31 @@ Result<RunSummary> PlayGames(const Options& options, const selfplay::RunFolder& 
                         show);
 }
 
+bool IsOver(const Checkpoint& checkpoint) {
+  return !checkpoint.state.seats.empty() &&
+         std::ranges::all_of(checkpoint.state.seats, [](const selfplay::Seat& seat) {
+           return seat.trajectory.number == selfplay::Seat::kEmpty;
+         });
+}
+
+Result<RunSummary> PlayOrSum(const Options& options, const SelfplayDevice& device,
+                             const selfplay::Parameters& parameters,
+                             const selfplay::RunFolder& folder) {
+  EF_TRY(Checkpoint start,
+         folder.Load(*options.flags.program.game, SettingsOf(options, device, parameters)));
+  if (IsOver(start)) {
+    return RunSummary{.finished = true,
+                      .games = options.games,
+                      .first_games = options.games,
+                      .shards = start.shards};
+  }
+  EF_TRY(selfplay::Actor actor, MakeActor(options, device, parameters));
+  const StopOnSignals signals;
+  return PlayGames(options, folder, std::move(start), actor);
+}
+
 Result<ExitCode> Run(Options options) {
+  if (!(options.run.checkpoint_seconds >= 0)) return Fail("--checkpoint is not a number");
   selfplay::ProgramOptions& program = options.flags.program;
   program.game = options.flags.game;
   if (options.games == 0) options.games = program.batch;
@@ -147,19 +187,13 @@ Result<ExitCode> Run(Options options) {
   program = device.Suited(program);
   EF_TRY(selfplay::Parameters parameters, LoadNetwork(options.flags, device, program));
   EF_TRY(selfplay::RunFolder folder, selfplay::RunFolder::Open(options.out));
-  EF_TRY(Checkpoint start, folder.Load(*program.game, SettingsOf(options, parameters)));
-  RunSummary summary;
-  {
-    StopOnSignals signals;
-    EF_TRY(selfplay::Actor actor, MakeActor(options, device, parameters));
-    EF_TRY(summary, PlayGames(options, folder, std::move(start), actor));
-  }
+  EF_TRY(RunSummary summary, PlayOrSum(options, device, parameters, folder));
   if (options.format == "json") {
     PrintJson(options, device, summary);
   } else {
     PrintTable(options, device, summary);
   }
-  if (asked_to_stop == 0) return ExitCode::kClean;
+  if (summary.finished) return ExitCode::kClean;
   std::fflush(stdout);
   fmt::print(stderr, "stopped; the same command goes on from here\n");
   raise(asked_to_stop);
@@ -186,6 +220,7 @@ void RegisterPlay(CLI::App& app, Command& command) {
   verb->add_option("-o,--out", options->out,
                    "folder for the games; where there is a run that was stopped, it goes on")
       ->type_name("DIR")
+      ->check(NotEmpty)
       ->capture_default_str();
   verb->add_option("--games-per-shard", options->run.games_per_shard, "in one file")
       ->type_name("N")

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <charconv>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "cli/choice.h"
@@ -37,6 +40,19 @@ void AddCount(CLI::App& verb, const std::string& name, int64_t& value, int64_t m
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, most))
       ->capture_default_str();
+}
+
+// CLI11 takes -1 for a large number, and numbers that are too large for the largest.
+void AddSeed(CLI::App& verb, uint64_t& seed) {
+  auto store = [&seed](const std::string& word) {
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), seed);
+    if (error != std::errc() || end != word.data() + word.size()) {
+      throw CLI::ValidationError("--seed cannot be " + word +
+                                 "\n  it is a number from 0 to 18446744073709551615");
+    }
+  };
+  verb.add_option_function<std::string>("--seed", store, "of all that is random; default: 0")
+      ->type_name("N");
 }
 
 Result<pjrt::Plugin> ChoosePlugin(const SelfplayFlags& flags) {
@@ -90,6 +106,13 @@ Result<pjrt::LoadedExecutable> CompileHooked(const pjrt::Client& client, const s
 
 }  // namespace
 
+std::string NotEmpty(const std::string& word) { return word.empty() ? "is empty" : ""; }
+
+std::string DumpJson(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void AddPrecisionFlag(CLI::App& verb, Precision& precision) {
   AddChoice<Precision>(
       verb, "--precision", precision, "of the network's convolutions: fp8 (the default), bf16, f32",
@@ -111,10 +134,9 @@ void AddSelfplayFlags(CLI::App& verb, SelfplayFlags& flags) {
   verb.add_option("--network", flags.network,
                   "parameters, as safetensors in the precision that is used or in f32; default: "
                   "random ones")
-      ->type_name("FILE");
-  verb.add_option("--seed", flags.seed, "of all that is random")
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("FILE")
+      ->check(NotEmpty);
+  AddSeed(verb, flags.seed);
   AddChoice<Platform>(verb, "--device", flags.platform, "cpu (the default) or cuda",
                       {{"cpu", Platform::kCpu}, {"cuda", Platform::kCuda}})
       ->type_name("NAME");
@@ -129,6 +151,9 @@ void AddSelfplayFlags(CLI::App& verb, SelfplayFlags& flags) {
 Result<SelfplayDevice> SelfplayDevice::Open(const SelfplayFlags& flags) {
   if (flags.platform == Platform::kCpu && !flags.compile.fix.empty()) {
     return Fail("--fix is for GPUs: a CPU has no cuDNN", "--device cuda, or leave it out");
+  }
+  if (flags.platform == Platform::kCpu && !flags.compile.target.empty()) {
+    return Fail("--target is for GPUs", "--device cuda, or leave it out");
   }
   if (!flags.compile.verbose) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   EF_TRY(pjrt::Plugin plugin, ChoosePlugin(flags));
@@ -147,6 +172,9 @@ selfplay::ProgramOptions SelfplayDevice::Suited(selfplay::ProgramOptions options
 
 Result<pjrt::LoadedExecutable> SelfplayDevice::Compile(const std::string& program) const {
   EF_TRY(pjrt::ExecutableCache::Loaded loaded, pjrt::ExecutableCache().Load(client_, program));
+  if (!loaded.store_error.empty()) {
+    fmt::print(stderr, "warning: it will be compiled again next time: {}\n", loaded.store_error);
+  }
   return loaded.executable;
 }
 
@@ -174,18 +202,14 @@ Result<selfplay::Parameters> LoadNetwork(const SelfplayFlags& flags, const Selfp
     return ToPrecision(network, selfplay::RandomParameters(network, flags.seed),
                        std::span(&selfplay::kLargestInputOfRandom, 1));
   }
-  Result<selfplay::Parameters> as_is = selfplay::ReadParameters(flags.network, network);
-  if (as_is || options.precision == Precision::kF32) return as_is;
-  selfplay::NetworkOptions in_f32 = network;
-  in_f32.precision = Precision::kF32;
-  Result<selfplay::Parameters> f32 = selfplay::ReadParameters(flags.network, in_f32);
-  if (!f32) return as_is;
+  EF_TRY(selfplay::GivenParameters given, selfplay::ReadParametersOrF32(flags.network, network));
+  if (!given.in_f32 || options.precision == Precision::kF32) return std::move(given.parameters);
   std::vector<float> largest;
   if (options.precision == Precision::kFp8) {
     auto compile = [&](const std::string& program) { return device.Compile(program); };
-    EF_TRY(largest, Calibrate(device.client(), options, *f32, flags.seed, compile));
+    EF_TRY(largest, Calibrate(device.client(), options, given.parameters, flags.seed, compile));
   }
-  return ToPrecision(network, *f32, largest);
+  return ToPrecision(network, given.parameters, largest);
 }
 
 }  // namespace eightfold::cli

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct SelfplayFlags {
   CompileFlags compile;  // plugin, target, fix, verbose and quiet
 };
 void AddSelfplayFlags(CLI::App& verb, SelfplayFlags& flags);
+// Of an option: an error for an empty word, as of a shell variable that is not set.
+std::string NotEmpty(const std::string& word);
+// Indented, whatever bytes are in its strings.
+std::string DumpJson(const nlohmann::ordered_json& json);
 void AddPrecisionFlag(CLI::App& verb, selfplay::Precision& precision);
 
 // The device that programs run on.

@@ -67,4 +67,19 @@ void Progress::Update(double fraction, std::string_view detail) {
   std::fflush(stderr);
 }
 
+Waiting::Waiting(std::string what, bool enabled)
+    : progress_(std::move(what), enabled), clock_([this](const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        while (!ended_.wait_for(lock, stop, std::chrono::milliseconds(250),
+                                [&] { return stop.stop_requested(); })) {
+          progress_.Update(-1);
+        }
+      }) {}
+
+// The clock must be over before what it draws on goes.
+Waiting::~Waiting() {
+  clock_.request_stop();
+  clock_.join();
+}
+
 }  // namespace eightfold::cli

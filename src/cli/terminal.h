@@ -2,8 +2,11 @@
 #define EIGHTFOLD_CLI_TERMINAL_H_
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace eightfold::cli {
 
@@ -38,6 +41,21 @@ class Progress {
   bool shown_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point drawn_{};
+};
+
+// The line of work that cannot say how far it is: it goes on by itself until this object goes.
+class Waiting {
+ public:
+  explicit Waiting(std::string what, bool enabled = true);
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting();
+
+ private:
+  Progress progress_;
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  std::jthread clock_;
 };
 
 }  // namespace eightfold::cli

@@ -12,6 +12,9 @@ using hlo::PrimitiveType;
 
 namespace {
 
+// Of random games, enough for some hundred of them.
+constexpr int64_t kPositions = 4096;
+
 void AppendObservation(const Board& board, std::vector<float>& to) {
   for (int row = 0; row < board.rows(); ++row) {
     for (int column = 0; column < board.columns(); ++column) {
@@ -51,6 +54,7 @@ Result<std::vector<float>> Calibrate(const pjrt::Client& client, ProgramOptions 
                                      const Parameters& f32, uint64_t seed,
                                      const Actor::Compile& compile) {
   options.precision = Precision::kF32;
+  options.batch = kPositions;
   hlo::Module module;
   BuildCalibration(module, options);
   EF_TRY(std::string program, hlo::WriteProto(module));

@@ -17,9 +17,9 @@ namespace eightfold::selfplay {
 // played at random, from the start to the last move.
 std::vector<float> RandomObservations(std::string_view game, int64_t count, uint64_t seed);
 
-// The largest magnitude in the input of each convolution of the blocks, for ToPrecision, over a
-// batch of random positions. `f32` are the parameters of the network of `options`, of any
-// precision, in f32.
+// The largest magnitude in the input of each convolution of the blocks, for ToPrecision, over some
+// thousand random positions, whatever the batch of `options`. `f32` are the parameters of the
+// network of `options`, of any precision, in f32.
 Result<std::vector<float>> Calibrate(const pjrt::Client& client, ProgramOptions options,
                                      const Parameters& f32, uint64_t seed,
                                      const Actor::Compile& compile);

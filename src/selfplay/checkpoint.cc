@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/hash.h"
@@ -21,6 +24,7 @@ constexpr char kHash[] = "hash";
 constexpr char kMoves[] = "moves";
 constexpr char kNextGame[] = "next_game";
 constexpr char kShards[] = "shards";
+constexpr int64_t kMost = int64_t{1} << 48;  // of anything that is counted
 constexpr std::string_view kSetting = "setting.";
 constexpr char kPlaying[] = "playing.";
 constexpr char kFinished[] = "finished.";
@@ -46,7 +50,7 @@ Result<int64_t> Number(const TensorFile& file, const std::string& key) {
   const std::string& text = it->second;
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > kMost) {
     return Fail(fmt::format("\"{}\" is no count: {}", key, text));
   }
   return number;
@@ -72,6 +76,34 @@ Result<std::vector<Seat>> Seats(const Game& game, const TensorFile& file) {
     seats.push_back(std::move(seat));
   }
   return seats;
+}
+
+bool IsSound(const Trajectory& trajectory) {
+  auto finite = [](float value) { return std::isfinite(value); };
+  return std::ranges::all_of(trajectory.weights, finite) &&
+         std::ranges::all_of(trajectory.values, finite);
+}
+
+// Numbers of games are each there once, below next_game; what is finished is over.
+Result<void> CheckGames(const Game& game, const Checkpoint& checkpoint) {
+  std::set<int64_t> numbers;
+  auto check = [&](const Trajectory& trajectory) -> Result<void> {
+    const int64_t number = trajectory.number;
+    if (number < 0 || number >= checkpoint.state.next_game || !numbers.insert(number).second) {
+      return Fail(fmt::format("game {} is where it cannot be", number));
+    }
+    if (IsSound(trajectory)) return {};
+    return Fail(fmt::format("game {} has numbers that are not finite", number));
+  };
+  for (const Seat& seat : checkpoint.state.seats) {
+    if (seat.trajectory.number != Seat::kEmpty) EF_CHECK_OK(check(seat.trajectory));
+  }
+  for (const Trajectory& trajectory : checkpoint.finished) {
+    EF_CHECK_OK(check(trajectory));
+    EF_TRY(Board board, Replay(game.info().name, trajectory));
+    if (!board.IsOver()) return Fail(fmt::format("game {} is not over", trajectory.number));
+  }
+  return {};
 }
 
 }  // namespace
@@ -124,6 +156,8 @@ Result<Checkpoint> DecodeCheckpoint(const Game& game, const TensorFile& file) {
   EF_TRY(checkpoint.shards, Number(file, kShards));
   EF_TRY(checkpoint.state.seats, Seats(game, file));
   EF_TRY(checkpoint.finished, ReadTrajectories(file, kFinished, game.info().actions));
+  if (checkpoint.state.seats.empty()) return Fail("it has no seats");
+  EF_CHECK_OK(CheckGames(game, checkpoint));
   return checkpoint;
 }
 

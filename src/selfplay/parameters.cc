@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <stdexcept>
@@ -65,17 +66,34 @@ float LargestMagnitude(std::span<const float> values) {
 }
 
 // Numbers up to `largest` / this are numbers up to 448. Any scale will do for zeros.
-float ScaleFor(float largest) { return largest > 0 ? largest / kLargestF8 : 1; }
+float ScaleFor(float largest) {
+  return largest > 0 ? std::max(largest / kLargestF8, std::numeric_limits<float>::min()) : 1;
+}
 
 float LargestInput(std::span<const float> all, size_t convolution) {
   return all.size() == 1 ? all[0] : all[convolution];
 }
 
-// Null unless all tensors of `file` are those of `infos`, in any order.
+// "" unless the numbers of a parameter cannot be any: what is wrong with them.
+std::string_view WrongNumbers(const Tensor& tensor) {
+  const FloatFormat& format = *hlo::FloatFormatOf(tensor.type);
+  const auto size = static_cast<size_t>(format.bits()) / 8;
+  const bool is_scale = tensor.name.ends_with("_scale");
+  for (size_t at = 0; at < tensor.bytes.size(); at += size) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &tensor.bytes[at], size);
+    const double value = DecodeFloat(format, bits);
+    if (!std::isfinite(value)) return "has a number that is not finite";
+    if (is_scale && value <= 0) return "is a scale, and not positive";
+  }
+  return "";
+}
+
+// Errors unless all tensors of `file` are those of `infos`, in any order.
 Result<Parameters> InOrder(const std::vector<ParameterInfo>& infos, TensorFile file,
                            const std::string& path) {
   auto wrong = [&](const std::string& name, std::string_view what) {
-    Error error{.what = fmt::format("tensor \"{}\" {}", name, what),
+    Error error{.what = fmt::format("tensor {:?} {}", name, what),
                 .next =
                     "These are the parameters of another network: compare game, width, blocks "
                     "and precision."};
@@ -93,6 +111,11 @@ Result<Parameters> InOrder(const std::vector<ParameterInfo>& infos, TensorFile f
       return wrong(info.name,
                    fmt::format("is {}, the network has {}", ToString(tensor.type, tensor.dims),
                                ToString(info.type, info.dims)));
+    }
+    if (std::string_view what = WrongNumbers(tensor); !what.empty()) {
+      Error error{.what = fmt::format("tensor {:?} {}", info.name, what)};
+      error.where.file = path;
+      return Fail(std::move(error));
     }
     parameters.push_back(std::move(it->second));
     found.erase(it);
@@ -157,6 +180,16 @@ Parameters ToPrecision(const NetworkOptions& options, const Parameters& f32,
 Result<Parameters> ReadParameters(const std::string& path, const NetworkOptions& options) {
   EF_TRY(TensorFile file, ReadTensors(path));
   return InOrder(NetworkParameters(options), std::move(file), path);
+}
+
+Result<GivenParameters> ReadParametersOrF32(const std::string& path,
+                                            const NetworkOptions& options) {
+  EF_TRY(TensorFile file, ReadTensors(path));
+  const bool in_f32 = std::ranges::all_of(
+      file.tensors, [](const Tensor& tensor) { return tensor.type == PrimitiveType::kF32; });
+  EF_TRY(Parameters parameters,
+         InOrder(NetworkParameters(in_f32 ? InF32(options) : options), std::move(file), path));
+  return GivenParameters{.in_f32 = in_f32, .parameters = std::move(parameters)};
 }
 
 Result<void> WriteParameters(const std::string& path, const Parameters& parameters) {

@@ -30,8 +30,17 @@ Parameters ToPrecision(const NetworkOptions& options, const Parameters& f32,
 constexpr float kLargestInputOfRandom = 64;
 
 // As safetensors. Errors: see ReadTensors; tensors that this network does not have, or has in
-// another type or in other dimensions; tensors that are missing.
+// another type or in other dimensions; tensors that are missing; numbers that are not finite,
+// scales that are not positive.
 Result<Parameters> ReadParameters(const std::string& path, const NetworkOptions& options);
+
+struct GivenParameters {
+  bool in_f32 = false;  // and not in the precision of the network, if that is another
+  Parameters parameters;
+};
+// The same where the file holds the precision of `options` or f32.
+Result<GivenParameters> ReadParametersOrF32(const std::string& path, const NetworkOptions& options);
+
 Result<void> WriteParameters(const std::string& path, const Parameters& parameters);
 
 }  // namespace eightfold::selfplay

@@ -36,14 +36,18 @@ class RunFolder {
   std::string CheckpointPath() const;
 
   // The checkpoint; without one, that of a run with `settings` that has not begun (no seats).
-  // Errors: it is damaged, or of a run with other settings.
+  // Errors: it is damaged, or of a run with other settings; shards that it counts are missing;
+  // there are shards, but no checkpoint.
   Result<Checkpoint> Load(const Game& game, const RunSettings& settings) const;
+  // Errors also: the folder is no longer where it was.
   Result<void> Save(const Game& game, const Checkpoint& checkpoint) const;
   Result<void> SaveShard(const Game& game, const RunSettings& settings, int64_t shard,
                          std::span<const Trajectory> games) const;
 
  private:
   RunFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  Result<void> CheckThatItIsThere() const;
+  Result<void> Write(const std::string& path, const TensorFile& file) const;
   std::string path_;
   int lock_;
 };
@@ -66,7 +70,7 @@ struct RunSummary {
 using RunProgress = std::function<bool(const RunSummary&)>;
 
 // Plays from `start`, which `folder` has loaded, until all games are finished. Errors: those of the
-// actor and of writing; the last checkpoint stays.
+// actor, after a checkpoint, and of writing; the last checkpoint stays.
 Result<RunSummary> Play(const RunFolder& folder, const Game& game, Checkpoint start, Actor& actor,
                         const RunOptions& options, const RunProgress& progress);
 

@@ -16,7 +16,8 @@
 namespace eightfold::selfplay {
 
 using hlo::PrimitiveType;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // finds names fast, where a file has many
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -248,7 +249,7 @@ std::string EncodeTensors(const TensorFile& file) {
     begins[i] = data.size();
     data += file.tensors[i].bytes;
   }
-  Json header = Json::object();
+  OrderedJson header = OrderedJson::object();
   if (!file.metadata.empty()) header[std::string(kMetadata)] = file.metadata;
   for (size_t i = 0; i < begins.size(); ++i) {
     const Tensor& tensor = file.tensors[i];

@@ -4,6 +4,8 @@ What they write is read with a reader of a few lines, and games are judged by ru
 
 import array
 import json
+import math
+import os
 import random
 import resource
 import signal
@@ -199,8 +201,14 @@ class Errors(PlayTest):
                                  (("--precision", "fp16"), "--precision cannot be fp16"),
                                  (("--device", "tpu"), "--device cannot be tpu"),
                                  (("--network", "nothing.safetensors"), "no such file: nothing.safetensors"),
+                                 (("--network", ""), "--network: is empty"),
+                                 (("--out", ""), "--out: is empty"),
+                                 (("--seed", "-1"), "--seed cannot be -1"),
+                                 (("--seed", "18446744073709551616"), "--seed cannot be 18446744073709551616"),
+                                 (("--checkpoint", "nan"), "--checkpoint"),
+                                 (("--target", "rtx5070"), "--target is for GPUs"),
                                  (("--fix",), "--fix is for GPUs")):
-            self.assertIn(message, self.fails(*options, "--out", "o"))
+            self.assertIn(message, self.fails(*options, *(() if "--out" in options else ("--out", "o"))))
             self.assertFalse((self.folder / "o" / "checkpoint.safetensors").exists())
 
     def test_a_file_where_the_folder_should_be(self):
@@ -218,6 +226,49 @@ class Errors(PlayTest):
         (self.folder / "o" / "checkpoint.safetensors").unlink()
         self.assertIn("o has games, but no", self.fails("--games", "20", "--out", "o"))
         self.assertEqual(self.shards("o"), before)
+
+    def test_files_of_others_stay(self):
+        folder = self.folder / "o"
+        (folder / "mine.tmp").mkdir(parents=True)
+        (folder / "thesis.tmp").write_text("precious")
+        (folder / "shard-00007.safetensors.tmp").write_text("what a killed run had begun")
+        self.play("--games", "3", "--out", "o")
+        self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                         ["checkpoint.safetensors", "lock", "mine.tmp", "shard-00000.safetensors", "thesis.tmp"])
+
+    def test_shards_that_are_missing_are_missed(self):
+        self.play("--games", "20", "--games-per-shard", "5", "--out", "o")
+        (self.folder / "o" / "shard-00000.safetensors").unlink()
+        error = self.fails("--games", "20", "--games-per-shard", "5", "--out", "o")
+        self.assertIn("o/checkpoint.safetensors counts 4 files of games, and 3 are there", error)
+        (self.folder / "o" / "checkpoint.safetensors").unlink()
+        before = self.shards("o")
+        self.assertIn("o has games, but no", self.fails("--games", "20", "--games-per-shard", "5", "--out", "o"))
+        self.assertEqual(self.shards("o"), before)
+
+    def test_a_folder_that_goes_away(self):
+        process = self.start("--games", "100000", "--games-per-shard", "10", "--checkpoint", "0", "--out", "o")
+        deadline = time.monotonic() + 60
+        while not (self.folder / "o" / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        (self.folder / "o").rename(self.folder / "moved")
+        (self.folder / "o").mkdir()
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"o was moved or removed", stderr)
+        self.assertEqual(list((self.folder / "o").iterdir()), [])
+
+    def test_signals_that_are_ignored_stay_ignored(self):
+        process = subprocess.Popen([EIGHTFOLD, "play", *small("--games", "20000", "--checkpoint", "0", "--out", "o")],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        deadline = time.monotonic() + 60
+        while not (self.folder / "o" / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"20000 of 20000 games", stdout)
 
     def test_two_at_once(self):
         process = self.start("--games", "100000", "--checkpoint", "0", "--out", "o")
@@ -257,14 +308,83 @@ class Errors(PlayTest):
                               cwd=self.folder, capture_output=True, preexec_fn=limit, timeout=600,
                               restore_signals=False)
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr.decode(), "cannot write o/[a-z0-9.-]+: File too large\n.*nothing is lost")
+        self.assertRegex(done.stderr.decode(), "cannot write o/[a-z0-9.-]+: File too large\n.*the same command goes on")
         self.assertEqual(list((self.folder / "o").glob("*.tmp")), [])
         self.play(*options, "--out", "o")
         self.assertEqual(self.shards("o"), self.shards("whole"))
 
+    def test_names_that_are_no_text(self):
+        summary = json.loads(self.play("--games", "3", "--format", "json", "--out", os.fsdecode(b"o\xff")).stdout)
+        self.assertTrue(summary["finished"])
+
     def test_a_device_that_is_not_there(self):
         error = self.fails("--device", "cuda", "--plugin", "0.10.2", "--out", "o", exit_code=3)
         self.assertIn("found no GPU", error)
+
+
+class Networks(PlayTest):
+    """--network, with files written here."""
+
+    SHAPES = {"stem": (3, 3, 3, 16), "block0.conv0.weight": (3, 3, 16, 16), "block0.conv0.bias": (16,),
+              "block0.conv1.weight": (3, 3, 16, 16), "block0.conv1.bias": (16,), "policy": (16, 9), "value": (16, 1)}
+
+    def network(self, name, **numbers):
+        """A file of f32 with pseudo-random weights; `numbers` replace the first of a tensor."""
+        header, data, chance = {}, b"", random.Random(1)
+        for tensor, shape in self.SHAPES.items():
+            size = math.prod(shape)
+            values = array.array("f", [0 if tensor.endswith("bias") else chance.gauss(0, 0.1) for _ in range(size)])
+            values[0] = numbers.get(tensor.replace(".", "_"), values[0])
+            header[tensor] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * size]}
+            data += values.tobytes()
+        text = json.dumps(header).encode()
+        (self.folder / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
+        return name
+
+    def weights(self, out):
+        """The policy at the first move of each game."""
+        return [moves[0]["weights"] for _, _, moves in sorted(self.games(out))]
+
+    def test_f32_files_serve_every_precision(self):
+        net = self.network("net.safetensors")
+        for precision in ("f32", "bf16", "fp8"):
+            self.play("--network", net, "--precision", precision, "--games", "8", "--batch", "8", "--out", precision)
+        for precision in ("bf16", "fp8"):
+            for one, other in zip(self.weights("f32"), self.weights(precision)):
+                self.assertLess(sum(abs(a - b) for a, b in zip(one, other)), 0.1)
+
+    def test_scales_do_not_depend_on_the_batch(self):
+        net, networks = self.network("net.safetensors"), set()
+        for batch in ("1", "64"):
+            self.play("--network", net, "--precision", "fp8", "--batch", batch, "--games", "1", "--out", batch)
+            networks.add(read(self.folder / batch / "shard-00000.safetensors")[0]["network"])
+        self.assertEqual(len(networks), 1)
+
+    def test_files_that_do_not_fit(self):
+        (self.folder / "noise").write_bytes(bytes(range(200)))
+        self.assertIn("noise: a header of", self.fails("--network", "noise"))
+        net = self.network("net.safetensors")
+        for options, message in ((("--blocks", "2"), '"block1.conv0.weight" is missing'), (("--width", "8"), '"stem" is f32'),
+                                 (("--game", "connect4"), '"policy" is f32[16,9], the network has f32[16,7]')):
+            for precision in ("f32", "fp8"):
+                error = self.fails("--network", net, "--precision", precision, *options)
+                self.assertIn("net.safetensors: tensor", error)
+                self.assertIn(message, error)
+
+    def test_numbers_that_cannot_be(self):
+        for number in (math.nan, math.inf, -math.inf):
+            net = self.network("net.safetensors", block0_conv1_weight=number)
+            for precision in ("f32", "fp8"):
+                error = self.fails("--network", net, "--precision", precision)
+                self.assertIn('tensor "block0.conv1.weight" has a number that is not finite', error)
+
+    def test_what_was_played_before_a_failure_is_kept(self):
+        # Sums that overflow: the first move already cannot be made.
+        net = self.network("net.safetensors", stem=3e38, block0_conv0_weight=3e38)
+        self.assertIn("numbers that are not finite", self.fails("--network", net, exit_code=3))
+
+    def fails(self, *options, exit_code=2):
+        return self.play(*options, "--out", "o", exit_code=exit_code).stderr
 
 
 class Bench(ProgramTest):
@@ -282,8 +402,9 @@ class Bench(ProgramTest):
         self.assertEqual(done.stderr, "")
 
     def test_words_it_does_not_know(self):
-        error = self.run_program("bench", "move", "--precision", "bf16,fp4", exit_code=2).stderr
-        self.assertIn('--precision cannot have "fp4"', error)
+        for words, word in (("bf16,fp4", "fp4"), ("f32,", ""), (",f32", ""), ("bf16, fp8", " fp8")):
+            error = self.run_program("bench", "move", "--precision", words, exit_code=2).stderr
+            self.assertIn(f'--precision cannot have "{word}"', error)
         self.assertIn("forward", self.run_program("bench", "backward", exit_code=2).stderr)
 
 

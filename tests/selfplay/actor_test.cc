@@ -143,8 +143,9 @@ TEST(ActorTest, StatesOfOtherRunsAreRefused) {
   EXPECT_TRUE(refuses([](ActorState& state) { state.seats.pop_back(); }));
   EXPECT_TRUE(refuses([](ActorState& state) { state.moves = -1; }));
   EXPECT_TRUE(refuses([](ActorState& state) { state.next_game = 7; }));
-  EXPECT_TRUE(refuses([](ActorState& state) { state.seats[1].trajectory.number = 0; }));
-  EXPECT_TRUE(refuses([](ActorState& state) { state.seats[1].trajectory.number = 5; }));
+  EXPECT_TRUE(refuses([](ActorState& state) {
+    for (Seat& seat : state.seats) seat.trajectory.number = Seat::kEmpty;
+  }));
   EXPECT_TRUE(refuses([](ActorState& state) { state.seats[1].state[0] ^= 1; }));
 }
 
