@@ -275,6 +275,7 @@ Result<void> RunFolder::Write(const std::string& path, const TensorFile& file) c
   EF_CHECK_OK(CheckThatItIsThere());
   Result<void> written = WriteDurably(path, EncodeTensors(file));
   if (written) return {};
+  EF_CHECK_OK(CheckThatItIsThere());
   Error error = std::move(written).error();
   std::error_code ignored;
   error.next = fs::exists(CheckpointPath(), ignored)
