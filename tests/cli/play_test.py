@@ -324,13 +324,16 @@ class Networks(PlayTest):
     SHAPES = {"stem": (3, 3, 3, 16), "block0.conv0.weight": (3, 3, 16, 16), "block0.conv0.bias": (16,),
               "block0.conv1.weight": (3, 3, 16, 16), "block0.conv1.bias": (16,), "policy": (16, 9), "value": (16, 1)}
 
+    OWN_STONE = ((1 * 3 + 1) * 3 + 0) * 16  # in the stem: centre of the kernel, first plane, first channel
+
     def network(self, name, **numbers):
-        """A file of f32 with pseudo-random weights; `numbers` replace the first of a tensor."""
+        """A file of f32 with pseudo-random weights; `numbers` replace some of a tensor, by their index."""
         header, data, chance = {}, b"", random.Random(1)
         for tensor, shape in self.SHAPES.items():
             size = math.prod(shape)
             values = array.array("f", [0 if tensor.endswith("bias") else chance.gauss(0, 0.1) for _ in range(size)])
-            values[0] = numbers.get(tensor.replace(".", "_"), values[0])
+            for index, number in numbers.get(tensor.replace(".", "_"), {}).items():
+                values[index] = number
             header[tensor] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * size]}
             data += values.tobytes()
         text = json.dumps(header).encode()
@@ -369,15 +372,21 @@ class Networks(PlayTest):
 
     def test_numbers_that_cannot_be(self):
         for number in (math.nan, math.inf, -math.inf):
-            net = self.network("net.safetensors", block0_conv1_weight=number)
+            net = self.network("net.safetensors", block0_conv1_weight={0: number})
             for precision in ("f32", "fp8"):
                 error = self.fails("--network", net, "--precision", precision)
                 self.assertIn('tensor "block0.conv1.weight" has a number that is not finite', error)
 
     def test_what_was_played_before_a_failure_is_kept(self):
-        # Sums that overflow: the first move already cannot be made.
-        net = self.network("net.safetensors", stem=3e38, block0_conv0_weight=3e38)
-        self.assertIn("numbers that are not finite", self.fails("--network", net, exit_code=3))
+        # A stone of one's own counts so much that sums overflow once there are some: in the middle of games.
+        net = self.network("net.safetensors", stem={self.OWN_STONE: 1.5e38})
+        options = ("--network", net, "--games", "64", "--batch", "64", "--sims", "2")
+        error = self.fails(*options, exit_code=3)
+        self.assertRegex(error, r"game \d+, move [1-9]: the search gave numbers that are not finite")
+        _, tensors = read(self.folder / "o" / "checkpoint.safetensors")
+        self.assertGreater(len(tensors["finished.number"][1]), 0)
+        self.assertEqual(len(tensors["finished.number"][1]) + sum(n >= 0 for n in tensors["playing.number"][1]), 64)
+        self.assertEqual(self.fails(*options, exit_code=3), error)
 
     def fails(self, *options, exit_code=2):
         return self.play(*options, "--out", "o", exit_code=exit_code).stderr
