@@ -62,12 +62,8 @@ Result<void> AppendInputs(What what, const selfplay::ProgramOptions& program, ui
                           const pjrt::Client& client, std::vector<pjrt::Buffer>& to) {
   const selfplay::GameInfo& info = program.game->info();
   if (what == What::kForward) {
-    EF_TRY(
-        pjrt::Buffer observation,
-        pjrt::Buffer::FromHost(client,
-                               {PrimitiveType::kF32,
-                                {program.batch, info.rows, info.columns, selfplay::Game::kPlanes}},
-                               selfplay::RandomObservations(info.name, program.batch, seed)));
+    EF_TRY(pjrt::Buffer observation,
+           selfplay::UploadRandomObservations(client, info, program.batch, seed));
     to.push_back(std::move(observation));
     return {};
   }
@@ -87,15 +83,13 @@ Result<void> AppendInputs(What what, const selfplay::ProgramOptions& program, ui
   return {};
 }
 
-Result<Contender> Prepare(const Options& options, const SelfplayDevice& device, Precision precision,
-                          bool fixed) {
-  selfplay::ProgramOptions program = options.flags.program;
-  program.precision = precision;
+Result<Contender> Prepare(const Options& options, const SelfplayDevice& device,
+                          const selfplay::ProgramOptions& program,
+                          const selfplay::Parameters& parameters, bool fixed) {
   EF_TRY(std::string bytes, Program(options.what, program));
   EF_TRY(pjrt::LoadedExecutable executable,
          fixed ? device.CompileFixed(bytes, rewrite::Extent::kPlanned) : device.Compile(bytes));
-  EF_TRY(selfplay::Parameters parameters, LoadNetwork(options.flags, device, program));
-  Contender contender{.name = fmt::format("{}{}", Name(precision), fixed ? " fixed" : ""),
+  Contender contender{.name = fmt::format("{}{}", Name(program.precision), fixed ? " fixed" : ""),
                       .executable = std::move(executable)};
   EF_TRY(contender.arguments, Upload(device.client(), parameters));
   EF_CHECK_OK(AppendInputs(options.what, program, options.flags.seed, device.client(),
@@ -107,11 +101,15 @@ Result<std::vector<Contender>> PrepareAll(const Options& options, const Selfplay
   Waiting waiting("compiling", !options.flags.compile.quiet);
   std::vector<Contender> contenders;
   for (Precision precision : options.precisions) {
-    EF_TRY(Contender contender, Prepare(options, device, precision, /*fixed=*/false));
-    contenders.push_back(std::move(contender));
-    if (precision != Precision::kFp8 || !device.CanFix(rewrite::Extent::kPlanned)) continue;
-    EF_TRY(Contender fixed, Prepare(options, device, precision, /*fixed=*/true));
-    contenders.push_back(std::move(fixed));
+    selfplay::ProgramOptions program = options.flags.program;
+    program.precision = precision;
+    EF_TRY(selfplay::Parameters parameters, LoadNetwork(options.flags, device, program));
+    const bool lost = precision == Precision::kFp8 && device.CanFix(rewrite::Extent::kPlanned);
+    for (bool fixed : {false, true}) {
+      if (fixed && !lost) continue;
+      EF_TRY(Contender contender, Prepare(options, device, program, parameters, fixed));
+      contenders.push_back(std::move(contender));
+    }
   }
   return contenders;
 }
@@ -192,7 +190,6 @@ void PrintTable(const Options& options, const SelfplayDevice& device,
 
 Result<ExitCode> Run(Options options) {
   EF_TRY(SelfplayDevice device, SelfplayDevice::Open(options.flags));
-  options.flags.program.game = options.flags.game;
   options.flags.program = device.Suited(options.flags.program);
   EF_TRY(std::vector<Contender> contenders, PrepareAll(options, device));
   EF_CHECK_OK(Measure(options, contenders));

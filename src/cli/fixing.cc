@@ -30,46 +30,59 @@ Result<std::string> ProgramAsHlo(const Prepared& prepared, const CompileFlags& f
   return std::move(unfixed.before);
 }
 
-Result<void> RewriteProgram(Prepared& prepared, const rewrite::ConvGraphOptions& options,
-                            const CompileFlags& flags, Fixing& fixing) {
+Result<void> RewritePrepared(Prepared& prepared, const rewrite::ConvGraphOptions& options,
+                             const CompileFlags& flags, Fixing& fixing) {
   EF_CHECK_OK(RefusePartitioned(prepared));
   EF_TRY(fixing.original, ProgramAsHlo(prepared, flags));
-  EF_TRY(std::unique_ptr<hlo::Module> module,
-         hlo::ReadVerifiedProto(fixing.original, prepared.request.program_name));
-  rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options);
-  fixing.report = {std::move(result.rewritten), std::move(result.near_misses)};
-  if (!result.changed) return {};
-  EF_TRY(std::string bytes, hlo::WriteProto(*module, hlo::ProtoKind::kModule,
-                                            ProtoTargetOf(prepared.request.plugin.version)));
-  prepared.bytes = std::make_unique<std::string>(std::move(bytes));
+  EF_TRY(RewrittenProgram rewritten, RewriteProgram(fixing.original, prepared.request.program_name,
+                                                    options, prepared.request.plugin.version));
+  fixing.report = std::move(rewritten.report);
+  if (rewritten.bytes.empty()) return {};
+  prepared.bytes = std::make_unique<std::string>(std::move(rewritten.bytes));
   prepared.request.program = *prepared.bytes;
   prepared.request.format = pjrt::CompileRequest::Format::kHlo;
   return {};
 }
 
-std::string HowOf(const Fixing& fixing, const Compiler& compiler) {
-  switch (fixing.way) {
+}  // namespace
+
+rewrite::Extent ExtentOf(const CompileFlags& flags) {
+  return flags.fix == "all" ? rewrite::Extent::kAll : rewrite::Extent::kPlanned;
+}
+
+Result<RewrittenProgram> RewriteProgram(const std::string& program, const std::string& name,
+                                        const rewrite::ConvGraphOptions& options,
+                                        const target::PluginVersion& version) {
+  EF_TRY(std::unique_ptr<hlo::Module> module, hlo::ReadVerifiedProto(program, name));
+  rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options);
+  RewrittenProgram rewritten{
+      .report = {std::move(result.rewritten), std::move(result.near_misses)}};
+  if (!result.changed) return rewritten;
+  EF_TRY(rewritten.bytes,
+         hlo::WriteProto(*module, hlo::ProtoKind::kModule, ProtoTargetOf(version)));
+  return rewritten;
+}
+
+std::string HowOf(fix::Way way, const pjrt::Plugin& plugin) {
+  switch (way) {
     case fix::Way::kHook:
       return "inside the compiler";
     case fix::Way::kProgram:
-      return "in the program, before compiling: " + compiler.plugin.Name() + " has no pass hook";
+      return "in the program, before compiling: " + plugin.Name() + " has no pass hook";
     case fix::Way::kUpstream:
       break;
   }
-  return compiler.plugin.Name() + " rewrites FP8 convolutions in all computations by itself";
+  return plugin.Name() + " rewrites FP8 convolutions in all computations by itself";
 }
-
-}  // namespace
 
 Result<std::optional<Fixing>> PrepareFix(Prepared& prepared, const Compiler& compiler,
                                          const CompileFlags& flags) {
   if (flags.fix.empty()) return std::nullopt;
-  auto extent = flags.fix == "all" ? rewrite::Extent::kAll : rewrite::Extent::kPlanned;
   std::optional<Fixing> fixing(Fixing{.way = fix::WayFor(compiler.plugin.version)});
-  auto options = fix::OptionsFor(compiler.plugin.version, compiler.gpu, extent);
+  auto options = fix::OptionsFor(compiler.plugin.version, compiler.gpu, ExtentOf(flags));
   if (!options) return fixing;
   if (fixing->way == fix::Way::kProgram) {
-    EF_CHECK_OK(RewriteProgram(prepared, *options, flags, *fixing));
+    EF_CHECK_OK(RewritePrepared(prepared, *options, flags, *fixing));
   } else {
     prepared.request.pass = fix::Describe(*options);
   }
@@ -78,7 +91,7 @@ Result<std::optional<Fixing>> PrepareFix(Prepared& prepared, const Compiler& com
 
 Result<report::FixInfo> OutcomeOf(const Fixing& fixing, const Compiler& compiler,
                                   const pjrt::CompileResult& result) {
-  report::FixInfo info{.how = HowOf(fixing, compiler)};
+  report::FixInfo info{.how = HowOf(fixing.way, compiler.plugin)};
   info.error = result.pass_error;
   if (!result.pass_report.empty()) {
     info.pass_seconds = result.pass_seconds;

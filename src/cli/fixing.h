@@ -19,6 +19,21 @@ struct Fixing {
   fix::FixReport report;  // what was done to it, then
 };
 
+// What --fix asks for; `fix` is not empty.
+rewrite::Extent ExtentOf(const CompileFlags& flags);
+
+// How a fix gets into what `plugin` compiles, for the report.
+std::string HowOf(fix::Way way, const pjrt::Plugin& plugin);
+
+struct RewrittenProgram {
+  std::string bytes;  // a HloModuleProto; empty: nothing was changed
+  fix::FixReport report;
+};
+// Rewrites `program`, a serialized HloModuleProto, for a plugin without the pass hook.
+Result<RewrittenProgram> RewriteProgram(const std::string& program, const std::string& name,
+                                        const rewrite::ConvGraphOptions& options,
+                                        const target::PluginVersion& version);
+
 // Has `prepared` compile with the fix that the flags ask for, whichever way its plugin takes it;
 // nothing without --fix. Errors: a program that is partitioned over devices, for a plugin without
 // the pass hook.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -129,11 +128,10 @@ void PrintTable(const Options& options, const SelfplayDevice& device, const RunS
 Result<selfplay::Actor> MakeActor(const Options& options, const SelfplayDevice& device,
                                   const selfplay::Parameters& parameters) {
   Waiting waiting("compiling the policy move", !options.flags.compile.quiet);
-  const std::string& fix = options.flags.compile.fix;
+  const CompileFlags& flags = options.flags.compile;
   auto compile = [&](const std::string& program) {
-    if (fix.empty()) return device.Compile(program);
-    return device.CompileFixed(program,
-                               fix == "all" ? rewrite::Extent::kAll : rewrite::Extent::kPlanned);
+    return flags.fix.empty() ? device.Compile(program)
+                             : device.CompileFixed(program, ExtentOf(flags));
   };
   return selfplay::Actor::Create(
       device.client(),
@@ -155,19 +153,12 @@ Result<RunSummary> PlayGames(const Options& options, const selfplay::RunFolder& 
                         show);
 }
 
-bool IsOver(const Checkpoint& checkpoint) {
-  return !checkpoint.state.seats.empty() &&
-         std::ranges::all_of(checkpoint.state.seats, [](const selfplay::Seat& seat) {
-           return seat.trajectory.number == selfplay::Seat::kEmpty;
-         });
-}
-
 Result<RunSummary> PlayOrSum(const Options& options, const SelfplayDevice& device,
                              const selfplay::Parameters& parameters,
                              const selfplay::RunFolder& folder) {
   EF_TRY(Checkpoint start,
          folder.Load(*options.flags.program.game, SettingsOf(options, device, parameters)));
-  if (IsOver(start)) {
+  if (!start.state.seats.empty() && start.state.playing() == 0) {
     return RunSummary{.finished = true,
                       .games = options.games,
                       .first_games = options.games,
@@ -181,7 +172,6 @@ Result<RunSummary> PlayOrSum(const Options& options, const SelfplayDevice& devic
 Result<ExitCode> Run(Options options) {
   if (!(options.run.checkpoint_seconds >= 0)) return Fail("--checkpoint is not a number");
   selfplay::ProgramOptions& program = options.flags.program;
-  program.game = options.flags.game;
   if (options.games == 0) options.games = program.batch;
   EF_TRY(SelfplayDevice device, SelfplayDevice::Open(options.flags));
   program = device.Suited(program);

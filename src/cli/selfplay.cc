@@ -76,31 +76,26 @@ Result<std::optional<target::Gpu>> GpuOf(const SelfplayFlags& flags, const pjrt:
               "say which one of `eightfold targets` is like it: --target NAME");
 }
 
-// Rewrites the program before a plugin without pass hook compiles it.
 Result<pjrt::LoadedExecutable> CompileRewritten(const pjrt::Client& client,
                                                 const std::string& program,
                                                 const rewrite::ConvGraphOptions& options,
-                                                report::FixInfo& info) {
-  EF_TRY(std::unique_ptr<hlo::Module> module, hlo::ReadVerifiedProto(program, "the program"));
-  rewrite::ConvGraphResult result = rewrite::ConvGraph(*module, options);
-  info.rewritten = std::move(result.rewritten);
-  info.near_misses = std::move(result.near_misses);
-  EF_TRY(std::string rewritten,
-         hlo::WriteProto(*module, hlo::ProtoKind::kModule, ProtoTargetOf(client.plugin().version)));
-  return pjrt::LoadedExecutable::Compile(client, rewritten);
+                                                fix::FixReport& report) {
+  EF_TRY(RewrittenProgram rewritten,
+         RewriteProgram(program, "the program", options, client.plugin().version));
+  report = std::move(rewritten.report);
+  return pjrt::LoadedExecutable::Compile(client,
+                                         rewritten.bytes.empty() ? program : rewritten.bytes);
 }
 
 Result<pjrt::LoadedExecutable> CompileHooked(const pjrt::Client& client, const std::string& program,
                                              const rewrite::ConvGraphOptions& options,
-                                             report::FixInfo& info) {
+                                             fix::FixReport& report) {
   EF_TRY(std::shared_ptr<pjrt::Pass> pass, fix::MakeFixPass(fix::Describe(options)));
   EF_TRY(pjrt::PassHook hook,
          pjrt::PassHook::Register(client.api(), "eightfold", pjrt::Stage::kPreScheduler, pass));
   EF_TRY(pjrt::LoadedExecutable executable, pjrt::LoadedExecutable::Compile(client, program));
   if (std::optional<Error> error = hook.first_error()) return FailCompiler(error->what);
-  EF_TRY(fix::FixReport report, fix::ParseReport(pass->Report()));
-  info.rewritten = std::move(report.rewritten);
-  info.near_misses = std::move(report.near_misses);
+  EF_TRY(report, fix::ParseReport(pass->Report()));
   return executable;
 }
 
@@ -121,7 +116,7 @@ void AddPrecisionFlag(CLI::App& verb, Precision& precision) {
 }
 
 void AddSelfplayFlags(CLI::App& verb, SelfplayFlags& flags) {
-  AddChoice<const selfplay::Game*>(verb, "--game", flags.game,
+  AddChoice<const selfplay::Game*>(verb, "--game", flags.program.game,
                                    "othello6 (the default), connect4 or tictactoe", Games())
       ->type_name("NAME");
   AddCount(verb, "--batch", flags.program.batch, 1 << 16, "games at once");
@@ -186,11 +181,14 @@ Result<pjrt::LoadedExecutable> SelfplayDevice::CompileFixed(const std::string& p
                                                             rewrite::Extent extent) const {
   if (!CanFix(extent)) return Compile(program);
   const auto options = fix::OptionsFor(client_.plugin().version, *gpu_, extent).value();
-  const bool hooked = fix::WayFor(client_.plugin().version) != fix::Way::kProgram;
-  report::FixInfo info{.how = hooked ? "inside the compiler" : "in the program, before compiling"};
+  const fix::Way way = fix::WayFor(client_.plugin().version);
+  fix::FixReport report;
   EF_TRY(pjrt::LoadedExecutable executable,
-         hooked ? CompileHooked(client_, program, options, info)
-                : CompileRewritten(client_, program, options, info));
+         way == fix::Way::kProgram ? CompileRewritten(client_, program, options, report)
+                                   : CompileHooked(client_, program, options, report));
+  report::FixInfo info{.how = HowOf(way, client_.plugin()),
+                       .rewritten = std::move(report.rewritten),
+                       .near_misses = std::move(report.near_misses)};
   SayFix(info);
   return executable;
 }

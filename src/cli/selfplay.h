@@ -20,8 +20,7 @@ namespace eightfold::cli {
 
 // The options of verbs that run the programs of self-play, in this process.
 struct SelfplayFlags {
-  const selfplay::Game* game = selfplay::FindGame("othello6");
-  selfplay::ProgramOptions program;
+  selfplay::ProgramOptions program{.game = selfplay::FindGame("othello6")};
   std::string network;  // a safetensors file; empty: random
   uint64_t seed = 0;
   pjrt::Platform platform = pjrt::Platform::kCpu;

@@ -58,6 +58,11 @@ Result<std::vector<pjrt::Buffer>> Upload(const pjrt::Client& client, const Param
   return buffers;
 }
 
+int64_t ActorState::playing() const {
+  return std::ranges::count_if(
+      seats, [](const Seat& seat) { return seat.trajectory.number != Seat::kEmpty; });
+}
+
 bool SameBoard(const GameInfo& info, std::span<const uint64_t, Game::kWords> state,
                const Board& board) {
   for (size_t cell = 0; cell < info.cells.size(); ++cell) {
@@ -98,25 +103,17 @@ Result<void> Actor::Restore(ActorState state) {
       state.next_game > options_.games) {
     return Fail("a state of another run");
   }
-  bool playing = false;
   for (const Seat& seat : state.seats) {
     if (!SameBoard(info, seat.state, seat.board)) return Fail("a board that its moves do not make");
     if (seat.trajectory.number == Seat::kEmpty) continue;
-    playing = true;
     if (seat.board.IsOver()) {
       return Fail(fmt::format("game {} goes on after its end", seat.trajectory.number));
     }
   }
-  if (!playing && state.next_game < options_.games) return Fail("games that nobody plays");
+  if (state.playing() == 0 && state.next_game < options_.games)
+    return Fail("games that nobody plays");
   state_ = std::move(state);
   return {};
-}
-
-bool Actor::IsDone() const { return playing() == 0; }
-
-int64_t Actor::playing() const {
-  return std::ranges::count_if(
-      state_.seats, [](const Seat& seat) { return seat.trajectory.number != Seat::kEmpty; });
 }
 
 Result<Actor::Answer> Actor::Ask() const {

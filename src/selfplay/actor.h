@@ -33,6 +33,8 @@ struct ActorState {
   int64_t moves = 0;      // of the batch; chooses the random numbers of the next
   int64_t next_game = 0;  // number of the first game that has not begun
   std::vector<Seat> seats;
+
+  int64_t playing() const;  // the number of games that are being played
 };
 
 // Plays numbered games, as many at once as the batch has: each begins in the first seat that is
@@ -57,9 +59,8 @@ class Actor {
   Result<void> Restore(ActorState state);
   const ActorState& state() const { return state_; }
 
-  bool IsDone() const;
-  // The number of games that are being played.
-  int64_t playing() const;
+  bool IsDone() const { return playing() == 0; }
+  int64_t playing() const { return state_.playing(); }
 
   // Makes a move in all games; those that it ended, in the order of their seats. Error: the device
   // fails, or answers what cannot be: an illegal move, a board that is not the host's, numbers that

@@ -50,6 +50,13 @@ std::vector<float> RandomObservations(std::string_view game, int64_t count, uint
   return observations;
 }
 
+Result<pjrt::Buffer> UploadRandomObservations(const pjrt::Client& client, const GameInfo& game,
+                                              int64_t count, uint64_t seed) {
+  return pjrt::Buffer::FromHost(
+      client, {PrimitiveType::kF32, {count, game.rows, game.columns, Game::kPlanes}},
+      RandomObservations(game.name, count, seed));
+}
+
 Result<std::vector<float>> Calibrate(const pjrt::Client& client, ProgramOptions options,
                                      const Parameters& f32, uint64_t seed,
                                      const Actor::Compile& compile) {
@@ -59,12 +66,9 @@ Result<std::vector<float>> Calibrate(const pjrt::Client& client, ProgramOptions 
   BuildCalibration(module, options);
   EF_TRY(std::string program, hlo::WriteProto(module));
   EF_TRY(pjrt::LoadedExecutable calibration, compile(program));
-  const GameInfo& info = options.game->info();
   EF_TRY(std::vector<pjrt::Buffer> arguments, Upload(client, f32));
   EF_TRY(pjrt::Buffer observation,
-         pjrt::Buffer::FromHost(
-             client, {PrimitiveType::kF32, {options.batch, info.rows, info.columns, Game::kPlanes}},
-             RandomObservations(info.name, options.batch, seed)));
+         UploadRandomObservations(client, options.game->info(), options.batch, seed));
   arguments.push_back(std::move(observation));
   EF_TRY(std::vector<pjrt::Buffer> results, calibration.Execute(arguments));
   return results.at(2).ToHost<float>();

@@ -17,6 +17,10 @@ namespace eightfold::selfplay {
 // played at random, from the start to the last move.
 std::vector<float> RandomObservations(std::string_view game, int64_t count, uint64_t seed);
 
+// The same on the device.
+Result<pjrt::Buffer> UploadRandomObservations(const pjrt::Client& client, const GameInfo& game,
+                                              int64_t count, uint64_t seed);
+
 // The largest magnitude in the input of each convolution of the blocks, for ToPrecision, over some
 // thousand random positions, whatever the batch of `options`. `f32` are the parameters of the
 // network of `options`, of any precision, in f32.

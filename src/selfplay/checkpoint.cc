@@ -59,10 +59,7 @@ Result<int64_t> Number(const TensorFile& file, const std::string& key) {
 Result<std::vector<Seat>> Seats(const Game& game, const TensorFile& file) {
   const GameInfo& info = game.info();
   EF_TRY(std::vector<Trajectory> playing, ReadTrajectories(file, kPlaying, info.actions));
-  const Tensor* states = nullptr;
-  for (const Tensor& tensor : file.tensors) {
-    if (tensor.name == kState) states = &tensor;
-  }
+  const Tensor* states = FindTensor(file, kState);
   const std::vector<int64_t> dims = {static_cast<int64_t>(playing.size()), Game::kWords};
   if (states == nullptr || states->type != PrimitiveType::kU64 || states->dims != dims) {
     return Fail("the states are missing, or are not of the games that are played");

@@ -233,6 +233,11 @@ class Decoder {
 
 }  // namespace
 
+const Tensor* FindTensor(const TensorFile& file, std::string_view name) {
+  auto it = std::ranges::find(file.tensors, name, &Tensor::name);
+  return it == file.tensors.end() ? nullptr : &*it;
+}
+
 std::string ToString(PrimitiveType type, std::span<const int64_t> dims) {
   return fmt::format("{}[{}]", hlo::Name(type), fmt::join(dims, ","));
 }

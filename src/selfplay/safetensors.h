@@ -32,6 +32,9 @@ struct TensorFile {
   bool operator==(const TensorFile&) const = default;
 };
 
+// The tensor of that name, or null.
+const Tensor* FindTensor(const TensorFile& file, std::string_view name);
+
 // "f8e4m3fn[3,3]"
 std::string ToString(hlo::PrimitiveType type, std::span<const int64_t> dims);
 

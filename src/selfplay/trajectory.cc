@@ -44,23 +44,21 @@ tl::unexpected<Error> Wrong(const std::string& name, std::string_view what) {
   return Fail(fmt::format("tensor \"{}\" {}", name, what));
 }
 
-// Elements of a tensor whose dimensions are `size` and then `row`.
+// Elements of a tensor whose dimensions are `size` (negative: any) and then `row`.
 template <class T>
 Result<std::vector<T>> Take(const TensorFile& file, const std::string& name, int64_t size,
                             std::span<const int64_t> row = {}) {
-  for (const Tensor& tensor : file.tensors) {
-    if (tensor.name != name) continue;
-    std::vector<int64_t> dims = {size < 0 && !tensor.dims.empty() ? tensor.dims[0] : size};
-    Append(dims, std::vector<int64_t>(row.begin(), row.end()));
-    if (tensor.type != TypeOf<T>() || tensor.dims != dims) {
-      return Wrong(name, fmt::format("is {}, not {}", ToString(tensor.type, tensor.dims),
-                                     ToString(TypeOf<T>(), dims)));
-    }
-    std::vector<T> values(tensor.bytes.size() / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
-    return values;
+  const Tensor* tensor = FindTensor(file, name);
+  if (tensor == nullptr) return Wrong(name, "is missing");
+  std::vector<int64_t> dims = {size < 0 && !tensor->dims.empty() ? tensor->dims[0] : size};
+  dims.insert(dims.end(), row.begin(), row.end());
+  if (tensor->type != TypeOf<T>() || tensor->dims != dims) {
+    return Wrong(name, fmt::format("is {}, not {}", ToString(tensor->type, tensor->dims),
+                                   ToString(TypeOf<T>(), dims)));
   }
-  return Wrong(name, "is missing");
+  std::vector<T> values(tensor->bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
+  return values;
 }
 
 // What a shard says of games besides the trajectories themselves.
